@@ -1,0 +1,72 @@
+r"""shardsim: what a sharded matmul costs on an accelerator mesh, and why.
+
+>>> import shardsim as ss
+>>> str(ss.parse(r"A[I, J_X] \cdot B[J_X, K] \to C[I, K]"))
+'A[I, J_X] · B[J_X, K] -> C[I, K]'
+
+Names are loaded when they are used, so that importing the package is fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shardsim.api import plan, run
+    from shardsim.comparison import Run
+    from shardsim.errors import ShardsimError
+    from shardsim.mesh import Mesh
+    from shardsim.notation import parse
+    from shardsim.oracle import execute
+    from shardsim.planner import Plan
+    from shardsim.scenario import Scenario, load_scenario
+    from shardsim.timeline import Timeline
+    from shardsim.topology import Topology
+    from shardsim.vocabulary import Dtype
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Dtype": "vocabulary",
+    "Mesh": "mesh",
+    "Plan": "planner",
+    "Run": "comparison",
+    "Scenario": "scenario",
+    "ShardsimError": "errors",
+    "Timeline": "timeline",
+    "Topology": "topology",
+    "execute": "oracle",
+    "load_scenario": "scenario",
+    "parse": "notation",
+    "plan": "api",
+    "run": "api",
+}
+
+__all__ = [
+    "Dtype",
+    "Mesh",
+    "Plan",
+    "Run",
+    "Scenario",
+    "ShardsimError",
+    "Timeline",
+    "Topology",
+    "execute",
+    "load_scenario",
+    "parse",
+    "plan",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'shardsim' has no attribute {name!r}")
+    value = getattr(import_module(f"shardsim.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

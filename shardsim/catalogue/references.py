@@ -1,0 +1,129 @@
+"""What a topology reference means: `CHIP:SHAPE`, the path of a YAML file, or a mapping."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from shardsim.catalogue.chips import chip_names, generation_of
+from shardsim.catalogue.clusters import cluster_topology
+from shardsim.catalogue.shipped import data_folder
+from shardsim.documents import Document, described, nearest, plain, read_document
+from shardsim.errors import InputError, Source, TopologyError
+from shardsim.topology import Topology, slice_topology
+from shardsim.units import parse_count
+
+__all__ = ["Reference", "find_topology"]
+
+Reference = str | os.PathLike[str] | Mapping[str, object] | Document | Topology
+SUFFIXES = (".yaml", ".yml")
+EXAMPLE = "v5e:4x4"
+
+
+def find_topology(
+    reference: Reference, source: Source | None = None, base: Path | None = None
+) -> Topology:
+    """The topology of a reference.
+
+    Args:
+        reference: `CHIP:SHAPE` in capitals or not; the path of a YAML file, from the current
+            folder, from `base`, or by name from the shipped ones, with or without `.yaml`; the
+            mapping that such a file holds; or a topology, which is returned.
+        source: Where the reference is written, for the errors.
+        base: The folder of the file that names the reference.
+
+    Raises:
+        InputError: no such chip, shape or file; or the file has a fault.
+        InputErrors: the file has several faults.
+
+    >>> [dimension.kind.value for dimension in find_topology("v5e:8x16").dimensions]
+    ['line', 'ring']
+    """
+    if isinstance(reference, Topology):
+        return reference
+    if isinstance(reference, Document):
+        return cluster_topology(reference)
+    if isinstance(reference, Mapping):
+        return cluster_topology(Document(plain(reference)))
+    if not isinstance(reference, str | os.PathLike):
+        raise TopologyError(
+            f"a topology is CHIP:SHAPE, a YAML file or a mapping, not {described(reference)}",
+            f"write {EXAMPLE}",
+            None if source is None else source.place(0, len(source.text)),
+        )
+    text = os.fspath(reference)
+    source = source or Source(text, origin="topology")
+    chip, colon, _ = text.partition(":")
+    is_file = isinstance(reference, os.PathLike) or text.endswith(SUFFIXES) or "/" in chip
+    if colon and not is_file:
+        return _slice(source)
+    return _from_file(text, source, base)
+
+
+def _slice(source: Source) -> Topology:
+    """The slice that `CHIP:SHAPE` names."""
+    word, _, shape = source.text.partition(":")
+    generation = generation_of(word, source.place(0, max(1, len(word))))
+    sizes, start = [], len(word) + 1
+    for part in re.split("[xX×]", shape):
+        place = source.place(start, start + max(1, len(part)))
+        if not part.strip():
+            raise TopologyError(
+                f"a size is missing in {source.text!r}",
+                f"write the sizes with x between them, such as {generation.chip.name}:4x4",
+                place,
+            )
+        sizes.append(parse_count(part, "a size of the shape", place))
+        start += len(part) + 1
+    try:
+        return slice_topology(generation, tuple(sizes))
+    except InputError as error:
+        raise error.at(source.place(len(word) + 1, len(source.text))) from None
+
+
+def _from_file(text: str, source: Source, base: Path | None) -> Topology:
+    """The topology of the first file of that name: here, beside the scenario, or shipped."""
+    place = source.place(0, max(1, len(text)))
+    shipped = data_folder("topologies")
+    folders = [Path(), *([] if base is None else [base]), shipped]
+    names = [text] if text.endswith(SUFFIXES) else [text, *(text + end for end in SUFFIXES)]
+    candidates = [folder / name for folder in folders for name in names if text.strip()]
+    for path in candidates:
+        if _found(path) == "file":
+            return cluster_topology(read_document(path, place), path.stem)
+    known = [path.stem for path in sorted(shipped.glob("*.yaml"))]
+    way_out = f"write CHIP:SHAPE, such as {EXAMPLE}, the path of a YAML file, or a shipped one"
+    if not text.strip():
+        raise TopologyError("the topology is empty", way_out, place)
+    if "folder" in map(_found, candidates):
+        raise TopologyError(f"{text} is a directory, not a topology file", way_out, place)
+    if re.fullmatch(r"[\w-]+", text) and _is_chip(text, source):
+        raise TopologyError(f"chip {text} needs a shape", f"write {text}:4x4", place)
+    raise TopologyError(
+        f"there is no topology file {text!r}; shipped: {', '.join(known)}",
+        nearest(text, [*known, *chip_names()]) or way_out,
+        place,
+    )
+
+
+def _found(path: Path) -> str:
+    """What stands at a path: "folder", "nothing", or "file" (reading it may say why it cannot)."""
+    try:
+        if path.is_dir():
+            return "folder"
+        return "file" if path.exists() else "nothing"
+    except PermissionError:
+        return "file"
+    except OSError:
+        return "nothing"
+
+
+def _is_chip(word: str, source: Source) -> bool:
+    """Whether a word names a chip; a GPU raises NotYetError."""
+    try:
+        generation_of(word, source.place(0, len(word)))
+    except TopologyError:
+        return False
+    return True

@@ -1,0 +1,18 @@
+"""Where the data files are that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["data_folder"]
+
+
+def data_folder(name: str) -> Path:
+    """The folder `topologies` or `scenarios`: in the package, or beside it in a checkout.
+
+    >>> (data_folder("topologies") / "chips" / "v5e.yaml").is_file()
+    True
+    """
+    package = Path(__file__).parent.parent
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name

@@ -1,0 +1,249 @@
+"""The command line: `run`, `plan`, `show`.
+
+Results go to stdout, diagnostics to stderr. Exit 0 ok, 1 an expectation failed, 2 bad input. Every
+command imports what it needs when it runs, so `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from shardsim.scenario import Scenario
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="shardsim",
+    help="What a sharded matmul costs on an accelerator mesh, and why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+EXPECTATION_FAILED = 1
+BAD_INPUT = 2
+MANY_CHIPS = 512
+
+What = Annotated[
+    list[str],
+    typer.Argument(help="Notation (one argument per statement), or a scenario YAML file."),
+]
+TopologyOption = Annotated[
+    str | None,
+    typer.Option("--topology", "--on", help="CHIP:SHAPE such as v5e:4x4, or a topology file."),
+]
+MeshOption = Annotated[str | None, typer.Option(help="Axes over the dimensions: X=4,Y=4.")]
+LayoutOption = Annotated[
+    str | None, typer.Option(help="Which axis lies on which dimension: X=y,Y=x.")
+]
+DimsOption = Annotated[str | None, typer.Option(help="Extents: I=8192,J=8192,K=8192.")]
+DtypeOption = Annotated[
+    str | None, typer.Option(help="Element type: bf16, or A=int8,default=bf16.")
+]
+PolicyOption = Annotated[
+    str | None, typer.Option(help="Plans considered: textbook (the four rules) or cheapest.")
+]
+ObjectiveOption = Annotated[str | None, typer.Option(help="What is made small: time or bytes.")]
+AlgorithmOption = Annotated[
+    str | None,
+    typer.Option(help="On rings: balanced, whole_shards, half_shards or one_direction."),
+]
+LatencyOption = Annotated[
+    str | None, typer.Option("--latency-model", help="additive: n/w + latency; floor: the larger.")
+]
+OverlapOption = Annotated[
+    str | None, typer.Option(help="none: step after step; async: when the inputs are there.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from shardsim import __version__
+
+        typer.echo(f"shardsim {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    what: What,
+    topology: TopologyOption = None,
+    mesh: MeshOption = None,
+    layout: LayoutOption = None,
+    dims: DimsOption = None,
+    dtype: DtypeOption = None,
+    overlap: OverlapOption = None,
+    policy: PolicyOption = None,
+    objective: ObjectiveOption = None,
+    algorithm: AlgorithmOption = None,
+    latency_model: LatencyOption = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write a trace for Perfetto (ui.perfetto.dev) here.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan and simulate: each step's time by the book, exactly, and simulated."""
+    from shardsim.comparison import run_scenario
+
+    scenario = _scenario(
+        what,
+        topology=topology,
+        mesh=mesh,
+        layout=layout,
+        dims=dims,
+        dtype=dtype,
+        overlap=overlap,
+        policy=policy,
+        objective=objective,
+        algorithm=algorithm,
+        latency_model=latency_model,
+    )
+    with _progress(scenario):
+        result = run_scenario(scenario)
+    if trace is not None:
+        from shardsim.perfetto import write_trace
+
+        write_trace(result, trace)
+        typer.echo(f"trace written to {trace}; open it at ui.perfetto.dev", err=True)
+    if as_json:
+        _print_json(result.to_dict())
+    else:
+        from shardsim.report import run_report, show
+
+        show(run_report(result))
+    failed = [check.text for check in result.checks() if not check.met]
+    for text in failed:
+        typer.echo(f"expectation not met: {text}", err=True)
+    if failed:
+        raise typer.Exit(EXPECTATION_FAILED)
+
+
+@app.command()
+def plan(
+    what: What,
+    topology: TopologyOption = None,
+    mesh: MeshOption = None,
+    layout: LayoutOption = None,
+    dims: DimsOption = None,
+    dtype: DtypeOption = None,
+    policy: PolicyOption = None,
+    objective: ObjectiveOption = None,
+    algorithm: AlgorithmOption = None,
+    latency_model: LatencyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan only: the steps, the rule behind them, and the other ways with their prices."""
+    from shardsim.comparison import plan_scenario
+
+    scenario = _scenario(
+        what,
+        topology=topology,
+        mesh=mesh,
+        layout=layout,
+        dims=dims,
+        dtype=dtype,
+        policy=policy,
+        objective=objective,
+        algorithm=algorithm,
+        latency_model=latency_model,
+    )
+    made = plan_scenario(scenario)
+    if as_json:
+        _print_json({"name": scenario.name, **made.to_dict()})
+    else:
+        from shardsim.report import plan_report, show
+
+        show(plan_report(made, scenario.name, scenario.options.policy))
+
+
+@app.command()
+def show(
+    topology: Annotated[str, typer.Argument(help="CHIP:SHAPE, or a topology file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show a topology: its dimensions, which of them wrap and why, and the bandwidths."""
+    from shardsim.catalogue import find_topology
+    from shardsim.errors import Source
+    from shardsim.mesh import lay_mesh
+
+    found = find_topology(topology, Source(topology, origin="topology"))
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        from shardsim.report import show as print_report
+        from shardsim.report import topology_report
+
+        print_report(topology_report(found, lay_mesh(found)))
+
+
+def _scenario(what: list[str], **options: str | None) -> Scenario:
+    """A scenario from a file, or from notation and options."""
+    from shardsim.errors import ScenarioError
+    from shardsim.scenario import load_scenario, make_scenario
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if _is_file(what):
+        if given:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ScenarioError(
+                f"{flags}: not together with a scenario file, which says this itself",
+                f"change {what[0]}, or write the notation instead of the file",
+            )
+        return load_scenario(what[0])
+    for name, example in (("topology", "v5e:4x4"), ("dims", "I=8192,J=8192,K=8192")):
+        if name not in given:
+            raise ScenarioError(
+                f"--{name} is missing; a line of notation needs it",
+                f"add --{name} {example}, or name a scenario file instead of {what[0]!r}",
+            )
+    return make_scenario(what if len(what) > 1 else what[0], **given)  # type: ignore[arg-type]
+
+
+def _is_file(what: list[str]) -> bool:
+    """One argument that is not notation: no bracket, and a YAML name or something on the disk."""
+    text = what[0]
+    if len(what) > 1 or "[" in text or "\n" in text:
+        return False
+    return text.endswith((".yaml", ".yml")) or Path(text).exists()
+
+
+def _progress(scenario: Scenario) -> AbstractContextManager[Any]:
+    """A note on stderr while many chips are simulated; only on a terminal."""
+    chips = scenario.program.mesh.topology.size
+    if chips < MANY_CHIPS or not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"simulating {chips:,} chips")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def main() -> None:
+    """The entry point: faults become a message on stderr and an exit code, never a traceback."""
+    from shardsim.errors import InputError, ShardsimError
+
+    try:
+        app()
+    except ShardsimError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(BAD_INPUT if isinstance(error, InputError | ValueError) else EXPECTATION_FAILED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

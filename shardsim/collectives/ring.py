@@ -1,0 +1,97 @@
+"""Step programs on a ring: every chip runs the same list.
+
+All of them follow from one table: how large a share of a chip's block travels a given distance in a
+given direction (`reach`). AllGather sends the nearest chip's news first; ReduceScatter is AllGather
+backwards; AllToAll sends, at each step, whatever still has to go further.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from shardsim.collectives.steps import Action, Lane, Need, Piece, Send
+from shardsim.vocabulary import Algorithm, CollectiveKind
+
+__all__ = ["ring_lanes"]
+
+Share = tuple[Fraction, Fraction]
+
+WHOLE: Share = (Fraction(0), Fraction(1))
+FIRST_HALF: Share = (Fraction(0), Fraction(1, 2))
+SECOND_HALF: Share = (Fraction(1, 2), Fraction(1))
+
+
+def reach(algorithm: Algorithm, size: int, direction: int) -> list[Share]:
+    """The share of a block that travels to distance 1, 2, ... in one direction.
+
+    Shares to one chip from both directions tile its block: with `balanced` and an even size, the
+    opposite chip gets half from each side.
+
+    >>> [str(high - low) for low, high in reach(Algorithm.BALANCED, 6, +1)]
+    ['1', '1', '1/2']
+    """
+    half = FIRST_HALF if direction > 0 else SECOND_HALF
+    match algorithm:
+        case Algorithm.BALANCED:
+            opposite = [half] if size % 2 == 0 else []
+            return [WHOLE] * ((size - 1) // 2) + opposite
+        case Algorithm.WHOLE_SHARDS:
+            return [WHOLE] * (size // 2 if direction > 0 else (size - 1) // 2)
+        case Algorithm.HALF_SHARDS:
+            return [half] * (size - 1)
+        case Algorithm.ONE_DIRECTION:
+            return [WHOLE] * (size - 1) if direction > 0 else []
+        case _:
+            raise AssertionError(algorithm)
+
+
+def ring_lanes(kind: CollectiveKind, algorithm: Algorithm, size: int) -> tuple[Lane, ...]:
+    """The lanes of AllGather, ReduceScatter or AllToAll on a ring of `size` chips."""
+    write = {
+        CollectiveKind.ALL_GATHER: _gather,
+        CollectiveKind.REDUCE_SCATTER: _scatter,
+        CollectiveKind.ALL_TO_ALL: _exchange,
+    }[kind]
+    lanes = (
+        Lane(direction, write(direction, reach(algorithm, size, direction)))
+        for direction in (+1, -1)
+    )
+    return tuple(lane for lane in lanes if lane.sends)
+
+
+def _after(direction: int, count: int) -> tuple[Need, ...]:
+    return (Need(direction, count),) if count else ()
+
+
+def _gather(direction: int, shares: list[Share]) -> tuple[Send, ...]:
+    """Send my own block, then pass on what came at the step before."""
+    return tuple(
+        Send((Piece((-direction * step,), share),), Action.STORE, _after(direction, step))
+        for step, share in enumerate(shares)
+    )
+
+
+def _scatter(direction: int, shares: list[Share]) -> tuple[Send, ...]:
+    """Send the sum for the farthest chip first; add what comes, and pass the sums on inwards."""
+    far = len(shares)
+    return tuple(
+        Send(
+            (Piece((direction * (far - step),), shares[far - step - 1]),),
+            Action.ADD,
+            _after(direction, step),
+        )
+        for step in range(far)
+    )
+
+
+def _exchange(direction: int, shares: list[Share]) -> tuple[Send, ...]:
+    """Send my blocks for every chip this way; then pass on those that have further to go."""
+    sends = []
+    for step in range(len(shares)):
+        origin = -direction * step
+        pieces = tuple(
+            Piece((origin, origin + direction * distance), shares[distance - 1])
+            for distance in range(step + 1, len(shares) + 1)
+        )
+        sends.append(Send(pieces, Action.STORE, _after(direction, step)))
+    return tuple(sends)

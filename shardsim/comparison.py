@@ -1,0 +1,275 @@
+"""Where formula and simulation meet: one run, with the three times of each step side by side."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shardsim.cost import CostModel
+from shardsim.engine import simulate
+from shardsim.planner import CollectiveStep, MatmulStep, make_plan
+from shardsim.planner.steps import number, step_dict, value_dict
+from shardsim.timeline import overlap as common
+from shardsim.units import Bytes, Seconds
+from shardsim.vocabulary import Overlap
+
+if TYPE_CHECKING:
+    from shardsim.mesh import Axis
+    from shardsim.planner import Plan, Step
+    from shardsim.scenario import Scenario
+    from shardsim.timeline import Timeline
+
+__all__ = ["Run", "StepTimes", "Totals", "plan_scenario", "run_scenario"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTimes:
+    """One step and its times.
+
+    Attributes:
+        step: The step of the plan, with its book and exact seconds.
+        simulated: Seconds of the step by itself: every chip starts it together.
+        start: When the first chip starts it in this run.
+        end: When the last chip has done it in this run.
+    """
+
+    step: Step
+    simulated: Seconds
+    start: Seconds
+    end: Seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """The step as in the JSON of `run`."""
+        return {
+            **step_dict(self.step),
+            "simulated_seconds": float(self.simulated),
+            "start_seconds": float(self.start),
+            "end_seconds": float(self.end),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What a run comes to. Compute and communication are those of the chip that finishes last.
+
+    Attributes:
+        simulated_seconds: From the start to the last chip's end.
+        lower_bound_seconds: The busiest core or link: no order of this work is shorter.
+        upper_bound_seconds: The steps one after the other, each on all chips together.
+        compute_seconds: While the core is busy.
+        communication_seconds: While the chip takes part in a collective, latency included.
+        exposed_communication_seconds: While it does that and does not compute.
+        overlap_fraction: The hidden share of communication; 0 where there is none.
+        flops_utilization: FLOPs done over what the peak would do in the time.
+        bound: What most of the time goes into: compute, memory, communication or latency.
+        peak_memory_bytes_per_chip: The most that arrays take at once; inputs stay.
+        chips_per_record: How many chips a record of the timeline stands for.
+    """
+
+    simulated_seconds: Seconds
+    lower_bound_seconds: Seconds
+    upper_bound_seconds: Seconds
+    compute_seconds: Seconds
+    communication_seconds: Seconds
+    exposed_communication_seconds: Seconds
+    overlap_fraction: Fraction
+    flops_utilization: Fraction
+    bound: str
+    peak_memory_bytes_per_chip: Bytes
+    chips_per_record: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The totals as in the JSON."""
+        return {
+            key: value if isinstance(value, str) else _plain(key, value)
+            for key, value in asdict(self).items()
+        }
+
+
+def _plain(key: str, value: Fraction | int) -> int | float:
+    return number(Fraction(value)) if "bytes" in key or "chips" in key else float(value)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario, its plan, and what the simulation made of it."""
+
+    scenario: Scenario
+    plan: Plan
+    timeline: Timeline
+    steps: tuple[StepTimes, ...]
+    totals: Totals
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of `run --json`, as a dict."""
+        mesh, options = self.plan.mesh, self.scenario.options
+        return {
+            "format": "shardsim/run/1",
+            "name": self.scenario.name,
+            "topology": mesh.topology.name,
+            "chips": mesh.topology.size,
+            "mesh": mesh.sizes,
+            "axes": [_axis_dict(axis) for axis in mesh.axes],
+            "overlap": options.overlap.value,
+            "latency_model": options.latency_model.value,
+            "policy": options.policy.value,
+            "steps": [times.to_dict() for times in self.steps],
+            "result": value_dict(self.plan.result.sharded),
+            "totals": self.totals.to_dict(),
+            "reasons": [reason for choice in self.plan.choices for reason in choice.reasons],
+            "expectations": [
+                {"quantity": check.quantity, "met": check.met, "text": check.text}
+                for check in self.checks()
+            ],
+        }
+
+    def checks(self) -> tuple[Check, ...]:
+        """Each expectation of the scenario against the totals."""
+        return tuple(
+            Check(e.quantity, e.met(value), e.text(value))
+            for e in self.scenario.expectations
+            for value in (getattr(self.totals, e.quantity),)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One expectation: whether it is met, and what was found, for people."""
+
+    quantity: str
+    met: bool
+    text: str
+
+
+def _axis_dict(axis: Axis) -> dict[str, Any]:
+    return {
+        "name": axis.name,
+        "size": axis.size,
+        "kind": axis.kind.value,
+        "reason": axis.reason,
+        "one_way_bandwidth_bytes_per_second": number(axis.link.one_way_bandwidth),
+        "latency_seconds": float(axis.link.latency),
+    }
+
+
+def plan_scenario(scenario: Scenario) -> Plan:
+    """Plans a scenario's program by its options."""
+    options = scenario.options
+    return make_plan(
+        scenario.program,
+        CostModel(options.latency_model),
+        policy=options.policy,
+        objective=options.objective,
+        algorithm=options.algorithm,
+    )
+
+
+def run_scenario(scenario: Scenario) -> Run:
+    """Plans and simulates a scenario.
+
+    The plan is simulated step after step (for each step's own time and the upper bound), and with
+    the scenario's overlap.
+    """
+    plan = plan_scenario(scenario)
+    apart = simulate(plan, Overlap.NONE)
+    overlap = scenario.options.overlap
+    timeline = apart if overlap is Overlap.NONE else simulate(plan, overlap)
+    steps = []
+    for index, step in enumerate(plan.steps):
+        alone_start, alone_end = apart.step_span(index)
+        start, end = timeline.step_span(index)
+        steps.append(StepTimes(step=step, simulated=alone_end - alone_start, start=start, end=end))
+    return Run(scenario, plan, timeline, tuple(steps), _totals(plan, timeline, apart.makespan))
+
+
+def _totals(plan: Plan, timeline: Timeline, upper: Seconds) -> Totals:
+    collectives = frozenset(
+        index for index, step in enumerate(plan.steps) if isinstance(step, CollectiveStep)
+    )
+    compute = communication = exposed = Fraction(0)
+    if timeline.activities:
+        chip = max(timeline.activities, key=lambda activity: activity.end).chip
+        busy, talking = timeline.computing(chip), timeline.communicating(chip, collectives)
+        compute = timeline.seconds(sum(end - start for start, end in busy))
+        communication = timeline.seconds(sum(end - start for start, end in talking))
+        exposed = communication - timeline.seconds(common(talking, busy))
+    makespan = timeline.makespan
+    matmuls = [step for step in plan.steps if isinstance(step, MatmulStep)]
+    at_peak = sum((step.price.compute for step in matmuls), Fraction(0))
+    return Totals(
+        simulated_seconds=makespan,
+        lower_bound_seconds=timeline.busiest(),
+        upper_bound_seconds=upper,
+        compute_seconds=compute,
+        communication_seconds=communication,
+        exposed_communication_seconds=exposed,
+        overlap_fraction=1 - exposed / communication if communication else Fraction(0),
+        flops_utilization=at_peak / makespan if makespan else Fraction(0),
+        bound=_bound(plan),
+        peak_memory_bytes_per_chip=peak_memory(plan),
+        chips_per_record=timeline.chips_per_record,
+    )
+
+
+def _bound(plan: Plan) -> str:
+    """Where most of the exact seconds go; the first named wins a tie."""
+    into = dict.fromkeys(("compute", "memory", "communication", "latency"), Fraction(0))
+    for step in plan.steps:
+        match step:
+            case MatmulStep():
+                by_flops = step.price.compute >= step.price.memory
+                into["compute" if by_flops else "memory"] += step.seconds
+            case CollectiveStep():
+                into["communication"] += step.price.exact.bandwidth
+                into["latency"] += step.price.exact.latency
+    return max(into, key=lambda name: into[name])
+
+
+class Lifetime(NamedTuple):
+    """How long a value takes memory on a chip.
+
+    `made_by` is the step that writes it; None for an input. `read_by` are the steps after which it
+    goes; empty where it stays to the end: inputs, results, and what nobody reads.
+    """
+
+    size: Bytes
+    made_by: int | None
+    read_by: tuple[int, ...]
+
+
+def lifetimes(plan: Plan) -> tuple[Lifetime, ...]:
+    """The lifetime of each value of a plan: inputs first, then what the steps write, in order."""
+    kept = {value.number for _, value in plan.inputs} | {value.number for value in plan.results}
+    made: dict[int, tuple[Bytes, int | None]] = {
+        value.number: (value.sharded.local_bytes, None) for _, value in plan.inputs
+    }
+    readers: dict[int, list[int]] = {}
+    for index, step in enumerate(plan.steps):
+        made[step.result.number] = (step.result.sharded.local_bytes, index)
+        for name in step.reads:
+            if name not in kept:
+                readers.setdefault(name, []).append(index)
+    return tuple(
+        Lifetime(size, made_by, tuple(readers.get(name, ())))
+        for name, (size, made_by) in made.items()
+    )
+
+
+def peak_memory(plan: Plan) -> Bytes:
+    """The most bytes that arrays take on a chip at once, step after step.
+
+    Inputs stay for the whole run, and so do results; other values go after their last use. A step
+    holds what it reads and what it writes at the same time.
+    """
+    values = lifetimes(plan)
+    peak = sum((value.size for value in values if value.made_by is None), Fraction(0))
+    for index in range(len(plan.steps)):
+        live = (
+            value.size
+            for value in values
+            if (value.made_by is None or value.made_by <= index)
+            and (not value.read_by or max(value.read_by) >= index)
+        )
+        peak = max(peak, sum(live, Fraction(0)))
+    return peak

@@ -1,0 +1,72 @@
+"""The records of the closed forms, and the sums they share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from shardsim.units import Bytes, Seconds
+from shardsim.vocabulary import Relation
+
+__all__ = ["CollectivePrice", "MatmulPrice", "Terms", "sum_of_largest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A time in two parts: what bandwidth costs, and what latency costs."""
+
+    bandwidth: Seconds
+    latency: Seconds
+
+    @property
+    def total(self) -> Seconds:
+        """The time."""
+        return self.bandwidth + self.latency
+
+    def __add__(self, other: Terms) -> Terms:
+        return Terms(self.bandwidth + other.bandwidth, self.latency + other.latency)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectivePrice:
+    """What a collective costs.
+
+    Attributes:
+        book: Seconds by the book's first-order formula (a wrapped ring is assumed).
+        exact: Seconds by the closed form, in its two terms.
+        relation: How `exact` stands to the simulation of the collective alone.
+        wire_bytes: Bytes that leave the busiest chip, forwarded ones included.
+    """
+
+    book: Seconds
+    exact: Terms
+    relation: Relation
+    wire_bytes: Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatmulPrice:
+    """What a local matmul costs on one chip: seconds by FLOPs, by HBM traffic, and the larger."""
+
+    compute: Seconds
+    memory: Seconds
+
+    @property
+    def seconds(self) -> Seconds:
+        """The roofline: max(FLOPs / peak, bytes / HBM bandwidth)."""
+        return max(self.compute, self.memory)
+
+
+def sum_of_largest(first: Fraction, count: int, unit: Seconds, floor: Seconds) -> Terms:
+    """Sum of max(floor, (first + j) * unit) for j = 0 .. count - 1, split by which term is larger.
+
+    The terms rise, so those below the floor come first; their number is a division, not a search.
+
+    >>> sum_of_largest(Fraction(1), 4, Fraction(1), Fraction(2)).total
+    Fraction(11, 1)
+    """
+    below = min(max(math.ceil(floor / unit - first), 0), count)
+    above = count - below
+    start = first + below
+    return Terms(unit * (above * start + Fraction(above * (above - 1), 2)), below * floor)

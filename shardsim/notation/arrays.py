@@ -1,0 +1,178 @@
+"""An array as the notation writes it: `A[I_X, J]{U_Y}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from shardsim.errors import NotationError
+from shardsim.notation.names import (
+    ARRAY_NAME,
+    AXIS_NAME,
+    DIM_NAME,
+    DTYPES,
+    LOCAL,
+    UNREDUCED,
+    axes_text,
+    leading_collective,
+)
+from shardsim.vocabulary import Dtype
+
+__all__ = ["Array", "Dim", "Span", "first_repeat"]
+
+Span = tuple[int, int]
+
+
+def first_repeat(names: Iterable[str]) -> int | None:
+    """The position of the first name that has come before.
+
+    >>> first_repeat("ABCB")
+    3
+    """
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if name in seen:
+            return position
+        seen.add(name)
+    return None
+
+
+def _check_axis(axis: str) -> None:
+    if AXIS_NAME.fullmatch(axis) is None:
+        raise NotationError(
+            f"{axis!r} is not the name of an axis",
+            "name an axis with one capital letter (X, X1) or a word in lower case (data)",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One dimension of an array and the mesh axes it is sharded over, major first.
+
+    >>> str(Dim("I", ("X", "Y")))
+    'I_XY'
+    """
+
+    name: str
+    axes: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if DIM_NAME.fullmatch(self.name) is None or self.name == LOCAL:
+            raise NotationError(
+                f"{self.name!r} is not the name of a dimension",
+                "name a dimension with a letter, then letters and digits, such as I, D2 or J'",
+            )
+        for axis in self.axes:
+            _check_axis(axis)
+
+    def __str__(self) -> str:
+        return self.name + axes_text(self.axes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Array:
+    """An array: its dimensions, how each is sharded, and the axes it is still to be summed over.
+
+    Args:
+        name: `None` for an array without a name, such as `bf16[B, D]`.
+        dims: The dimensions, in order.
+        unreduced: The axes of `{U_X}`; they are a set, and kept sorted.
+        dtype: The element type, where the text says it.
+        span: Where the array stands in the text of its statement.
+
+    Raises:
+        NotationError: a bad name; a dimension twice; an axis used twice.
+
+    >>> str(Array(name="C", dims=(Dim("I"), Dim("K", ("Y",))), unreduced=("X",)))
+    'C[I, K_Y]{U_X}'
+    """
+
+    name: str | None
+    dims: tuple[Dim, ...]
+    unreduced: tuple[str, ...] = ()
+    dtype: Dtype | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unreduced", tuple(sorted(self.unreduced)))
+        self._check_name()
+        for axis in self.unreduced:
+            _check_axis(axis)
+        repeat = first_repeat(self.dim_names)
+        if repeat is not None:
+            raise NotationError(
+                f"dimension {self.dim_names[repeat]} is twice in {self}",
+                "give each dimension of an array a name of its own, such as I and I'",
+            )
+        axes = self.axes + self.unreduced
+        repeat = first_repeat(axes)
+        if repeat is not None:
+            raise NotationError(
+                f"axis {axes[repeat]} is used twice in {self}",
+                "use an axis for one dimension only, or for {U_..}; shard the other over "
+                "another axis, or leave it unsharded",
+            )
+
+    def _check_name(self) -> None:
+        name = self.name
+        if name is None:
+            return
+        if ARRAY_NAME.fullmatch(name) is None:
+            raise NotationError(
+                f"{name!r} is not the name of an array",
+                "name an array with a letter, then letters, digits and _; a prime goes last: W_in'",
+            )
+        if name in DTYPES or leading_collective(name.rstrip("'").split("_")) is not None:
+            taken = "an element type" if name in DTYPES else "a collective"
+            raise NotationError(f"{name!r} names {taken}, not an array", "choose another name")
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All axes that shard a dimension, in the order of the dimensions."""
+        return tuple(axis for dim in self.dims for axis in dim.axes)
+
+    @property
+    def dim_names(self) -> tuple[str, ...]:
+        """The names of the dimensions, in order."""
+        return tuple(dim.name for dim in self.dims)
+
+    def dim(self, name: str) -> Dim:
+        """The dimension of that name.
+
+        Raises:
+            NotationError: the array has no such dimension.
+        """
+        for dim in self.dims:
+            if dim.name == name:
+                return dim
+        known = ", ".join(self.dim_names) or "none"
+        raise NotationError(f"{self} has no dimension {name}", f"its dimensions: {known}")
+
+    def without_axes(self, axes: Iterable[str]) -> Array:
+        """The same array, no dimension sharded over `axes`."""
+        gone = set(axes)
+        dims = (replace(d, axes=tuple(a for a in d.axes if a not in gone)) for d in self.dims)
+        return replace(self, dims=tuple(dims))
+
+    def with_axes(self, name: str, axes: Iterable[str]) -> Array:
+        """The same array, dimension `name` sharded over `axes` too, as its minor-most axes.
+
+        >>> str(Array(name="A", dims=(Dim("I", ("X",)), Dim("J"))).with_axes("I", ["Y"]))
+        'A[I_XY, J]'
+        """
+        target, more = self.dim(name), tuple(axes)
+        return replace(
+            self,
+            dims=tuple(replace(d, axes=d.axes + more) if d is target else d for d in self.dims),
+        )
+
+    def with_unreduced(self, axes: Iterable[str]) -> Array:
+        """The same array, unreduced over exactly `axes`."""
+        return replace(self, unreduced=tuple(axes))
+
+    def __str__(self) -> str:
+        words = [word for word in (self.name, self.dtype and self.dtype.value) if word]
+        dims = ", ".join(str(dim) for dim in self.dims)
+        unreduced = f"{{{UNREDUCED}{axes_text(self.unreduced)}}}" if self.unreduced else ""
+        return f"{': '.join(words)}[{dims}]{unreduced}"

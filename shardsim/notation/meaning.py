@@ -1,0 +1,261 @@
+"""What the parts of a statement mean together: what a dot sums, what a collective does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from shardsim.errors import InputError, NotationError, Source
+from shardsim.notation.arrays import Array, Span
+from shardsim.notation.names import AXIS_NAME, LOCAL, dims_text, split_capitals
+from shardsim.notation.rules import Dots, both_meanings, collective_result, takes_dim
+from shardsim.notation.statements import Collective, Contraction
+from shardsim.notation.tokens import Token, cut, shown
+from shardsim.vocabulary import CollectiveKind
+
+__all__ = ["Call", "build_collective", "build_contraction", "lone_array"]
+
+Axes = tuple[str, ...]
+
+
+class Call(NamedTuple):
+    """A collective as it was written: `subscript` is `None` where it has none."""
+
+    kind: CollectiveKind
+    subscript: tuple[Token, ...] | None
+    operand: Array
+    span: Span
+
+
+# contractions
+
+
+def build_contraction(
+    operands: Sequence[Array],
+    marks: Sequence[tuple[Token, tuple[Token, ...] | None]],
+    result: Array | None,
+    source: Source,
+) -> Contraction:
+    """The contraction of `operands` with the dots `marks` (each a dot and its subscript)."""
+    if result is None:
+        raise _no_result(operands, source)
+    dots = Dots(operands, result)
+    local = False
+    contracted = []
+    for dot, items in marks:
+        named = items
+        if items and any(item.text == LOCAL for item in items):
+            local = True
+            named = tuple(item for item in items if item.text != LOCAL) or None
+        if named is None:
+            summed = _default(dots, dot, source)
+        else:
+            summed = tuple(n for item in named for n in _named_dims(item, dots, source))
+        contracted.append(dots.advance(summed))
+    return Contraction(
+        operands=tuple(operands),
+        result=result,
+        contracted=tuple(contracted),
+        local=local,
+        source=source,
+    )
+
+
+def _no_result(operands: Sequence[Array], source: Source) -> NotationError:
+    names = [name for array in operands for name in array.dim_names]
+    once = ", ".join(name for name in dict.fromkeys(names) if names.count(name) == 1)
+    taken = {array.name for array in operands}
+    name = next((word for word in ("C", "Out") if word not in taken), "Result")
+    end = operands[-1].span or (0, 0)
+    return NotationError(
+        "the contraction has no result",
+        f"say what it gives, such as -> {name}[{once}]",
+        source.place(end[1]),
+    )
+
+
+def _default(dots: Dots, dot: Token, source: Source) -> tuple[str, ...]:
+    ambiguous = dots.ambiguous()
+    if ambiguous:
+        name = ambiguous[0]
+        batch = dots.default()
+        chain = tuple(n for n in dots.shared() if n == name or n in batch)
+        raise NotationError(
+            f"dimension {name} may be summed at this dot and used again, or be a batch dimension",
+            f"say what the dot sums: ·{dims_text(chain)} to sum over {name}, "
+            f"·{dims_text(batch)} to keep it",
+            source.place(dot.start, dot.end),
+        )
+    return dots.default()
+
+
+def _named_dims(item: Token, dots: Dots, source: Source) -> tuple[str, ...]:
+    """The dimensions that one word of a dot's subscript names; `NH` may be N and H."""
+    both, either = dots.shared(), {*dots.left, *dots.right}
+    names = (item.text,) if item.text in either else split_capitals(item.text)
+    place = source.place(item.start, item.end)
+    for name in names:
+        if name not in either:
+            raise NotationError(
+                f"{cut(name)} is no dimension of either side of this dot",
+                f"name dimensions that both sides have: {', '.join(both) or 'there are none'}",
+                place,
+            )
+        if name not in both:
+            side = "left" if name in dots.left else "right"
+            raise NotationError(
+                f"dimension {name} is only on the {side} side of this dot",
+                f"a dot sums dimensions that both sides have: {', '.join(both) or 'none here'}",
+                place,
+            )
+    return names
+
+
+# collectives
+
+
+def build_collective(call: Call, result: Array | None, source: Source) -> Collective:
+    """The collective of a call; what its subscript does not say is taken from the result."""
+    place = source.place(*call.span)
+    try:
+        axes, dim = _read_subscript(call, source)
+        axes, dim = _complete(call, axes, dim, result)
+        operand = _assume_unreduced(call, axes)
+        gives = collective_result(call.kind, operand, axes, dim)
+    except InputError as error:
+        raise error.at(place) from None
+    if result is None:
+        result = replace(gives, span=None)
+    elif operand.dtype is None:
+        operand = replace(operand, dtype=result.dtype)
+    elif result.dtype is None:
+        result = replace(result, dtype=operand.dtype)
+    try:
+        return Collective(
+            kind=call.kind, axes=axes, dim=dim, operand=operand, result=result, source=source
+        )
+    except InputError as error:
+        raise error.at(source.place(*result.span) if result.span else place) from None
+
+
+def _read_subscript(call: Call, source: Source) -> tuple[Axes | None, str | None]:
+    """Axes and target dimension as far as the subscript names them."""
+    if call.subscript is None:
+        return None, None
+    used = {*call.operand.axes, *call.operand.unreduced}
+    dims = set(call.operand.dim_names) - used
+    whole = takes_dim(call.kind)
+    axes: list[str] = []
+    targets: list[str] = []
+    for item in call.subscript:
+        names = (item.text,) if whole and item.text in dims else split_capitals(item.text)
+        for name in names:
+            if name not in dims and AXIS_NAME.fullmatch(name) is None:
+                raise NotationError(
+                    f"{shown(name)} is neither an axis nor a dimension of {call.operand}",
+                    f"name axes first, then a dimension: {call.kind.notation}_{{X,K}}",
+                    source.place(item.start, item.end),
+                )
+            (targets if name in dims else axes).append(name)
+    if len(targets) > (1 if whole else 0):
+        raise _too_many_dims(call, targets)
+    return tuple(axes) or None, targets[0] if targets else None
+
+
+def _too_many_dims(call: Call, targets: Sequence[str]) -> NotationError:
+    name = call.kind.notation
+    if takes_dim(call.kind):
+        return NotationError(
+            f"{name} names two dimensions, {targets[0]} and {targets[1]}",
+            "name the axes and the one dimension that gets them",
+        )
+    axes = call.operand.axes + call.operand.unreduced
+    return NotationError(
+        f"{name} runs over axes, and {targets[0]} is a dimension of {call.operand}",
+        f"name the axis: {name}_{axes[0] if axes else 'X'}",
+    )
+
+
+def _complete(
+    call: Call, axes: Axes | None, dim: str | None, result: Array | None
+) -> tuple[Axes, str | None]:
+    """Fills in what the subscript left out, by comparing operand and result."""
+    kind, operand = call.kind, call.operand
+    name = kind.notation
+    gains = {} if result is None else _gains(operand, result)
+    if takes_dim(kind) and dim is None:
+        both = next((axis for axis in axes or () if axis in operand.dim_names), None)
+        if both is not None:
+            raise both_meanings(both, operand)
+        if len(gains) != 1:
+            raise NotationError(
+                f"{name} does not say which dimension gets the axis",
+                f"name it in the subscript, such as {name}_{{X,{(operand.dim_names or 'K')[-1]}}}",
+            )
+        dim = next(iter(gains))
+    if axes is None:
+        if kind is CollectiveKind.ALL_REDUCE:
+            left = result.unreduced if result else ()
+            axes = tuple(axis for axis in operand.unreduced if axis not in left)
+        elif kind is CollectiveKind.ALL_GATHER:
+            axes = tuple(a for a in operand.axes if result and a not in result.axes)
+        else:
+            axes = gains.get(dim or "", ())
+    if not axes:
+        raise NotationError(
+            f"{name} does not say over which axis", f"name it in the subscript: {name}_X"
+        )
+    return axes, dim
+
+
+def _gains(operand: Array, result: Array) -> dict[str, Axes]:
+    """The axes that each dimension has in the result and not in the operand."""
+    before = {dim.name: dim.axes for dim in operand.dims}
+    gains = {
+        dim.name: tuple(axis for axis in dim.axes if axis not in before[dim.name])
+        for dim in result.dims
+        if dim.name in before
+    }
+    return {name: axes for name, axes in gains.items() if axes}
+
+
+def _assume_unreduced(call: Call, axes: Axes) -> Array:
+    """The operand of a reduction; one written without its `{U_X}` gets it."""
+    operand = call.operand
+    if (
+        call.kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
+        and not operand.unreduced
+        and not set(axes) & set(operand.axes)
+        and len(set(axes)) == len(axes)
+    ):
+        return operand.with_unreduced(axes)
+    return operand
+
+
+# one array alone
+
+
+def lone_array(array: Array, result: Array | None, source: Source) -> NotationError:
+    """The error for one array with neither dot nor collective, with the collective it may mean."""
+    place = source.place(*(array.span or (0, 1)))
+    if result is None:
+        return NotationError(
+            f"{array} alone is not a statement",
+            f"write a contraction, such as {array} · B[..] -> C[..], or a collective",
+            place,
+        )
+    hint = "write a reshard as a collective, such as AllToAll_{X,J} A[I_X, J]"
+    for kind in CollectiveKind:
+        if kind is CollectiveKind.REDUCE_SCATTER and not array.unreduced:
+            continue
+        try:
+            meant = build_collective(Call(kind, None, array, (0, 1)), result, source)
+        except InputError:
+            continue
+        hint = f"write the collective that does it: {meant}"
+        break
+    change = f"{array} -> {result}"
+    return NotationError(
+        f"a reshard without its collective is not built yet: {change}", hint, place
+    )

@@ -1,0 +1,86 @@
+"""The words of the notation: what may be a name, and how axes are written in a subscript."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from shardsim.vocabulary import DTYPE_ALIASES, CollectiveKind, Dtype
+
+__all__ = [
+    "ARRAY_NAME",
+    "AXIS_NAME",
+    "COLLECTIVES",
+    "DIM_NAME",
+    "DTYPES",
+    "LOCAL",
+    "UNREDUCED",
+    "axes_text",
+    "dims_text",
+    "leading_collective",
+    "split_capitals",
+]
+
+UPPER = "A-Z\u0391-\u03a9"  # Latin and Greek
+LOWER = "a-z\u03b1-\u03c9"
+LETTER = UPPER + LOWER
+WORD = f"[{LETTER}0-9]+"
+
+DIM_NAME = re.compile(f"[{LETTER}][{LETTER}0-9]*'*")
+ARRAY_NAME = re.compile(f"[{LETTER}][{LETTER}0-9]*(?:_{WORD})*'*")
+AXIS_NAME = re.compile(f"[{UPPER}][0-9]*|(?=.*[{LOWER}])[{LETTER}][{LETTER}0-9]*")
+_CAPITAL = re.compile(f"[{UPPER}][0-9]*'*")
+
+LOCAL = "LOCAL"  # the subscript of a dot that leaves the result unreduced
+UNREDUCED = "U"  # the word in {U_X}
+
+DTYPES: dict[str, Dtype] = {**{dtype.value: dtype for dtype in Dtype}, **DTYPE_ALIASES}
+COLLECTIVES: dict[str, CollectiveKind] = {
+    kind.value.replace("_", ""): kind for kind in CollectiveKind
+}
+
+
+def split_capitals(word: str) -> tuple[str, ...]:
+    """The names in one word of a subscript: capitals are a name each, anything else is one name.
+
+    >>> split_capitals("XY"), split_capitals("X1Y2"), split_capitals("data")
+    (('X', 'Y'), ('X1', 'Y2'), ('data',))
+    """
+    pieces = tuple(_CAPITAL.findall(word))
+    return pieces if "".join(pieces) == word else (word,)
+
+
+def axes_text(axes: Sequence[str]) -> str:
+    """A subscript in its canonical form, with its underscore; nothing for no axes.
+
+    >>> axes_text(["X", "Y"]), axes_text(["data"]), axes_text(["data", "X"])
+    ('_XY', '_data', '_{data,X}')
+    """
+    if not axes:
+        return ""
+    if len(axes) == 1 or all(_CAPITAL.fullmatch(axis) for axis in axes):
+        return "_" + "".join(axes)
+    return "_{" + ",".join(axes) + "}"
+
+
+def dims_text(dims: Sequence[str]) -> str:
+    """The subscript of a dot that sums `dims`, with its underscore.
+
+    >>> dims_text(["J"]), dims_text(["N", "H"]), dims_text([])
+    ('_J', '_{N,H}', '_{}')
+    """
+    return f"_{dims[0]}" if len(dims) == 1 else "_{" + ",".join(dims) + "}"
+
+
+def leading_collective(words: Sequence[str]) -> tuple[CollectiveKind, int] | None:
+    """The collective that the first words name, and how many words that takes.
+
+    >>> leading_collective(["all", "gather", "X"])
+    (<CollectiveKind.ALL_GATHER: 'all_gather'>, 2)
+    """
+    joined = ""
+    for count, word in enumerate(words[:3], 1):
+        joined += word.lower()
+        if joined in COLLECTIVES:
+            return COLLECTIVES[joined], count
+    return None

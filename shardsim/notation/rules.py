@@ -1,0 +1,214 @@
+"""What a dot sums, and what a collective makes of an array: the rules that need no mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardsim.errors import NotationError, Place, Source
+from shardsim.notation.arrays import Array, Span
+from shardsim.notation.names import axes_text
+from shardsim.vocabulary import CollectiveKind
+
+__all__ = [
+    "Dots",
+    "both_meanings",
+    "check_result",
+    "collective_head",
+    "collective_result",
+    "place_of",
+    "takes_dim",
+]
+
+
+def place_of(source: Source | None, span: Span | None) -> Place | None:
+    """The place of a span, where text and span are known."""
+    return None if source is None or span is None else source.place(*span)
+
+
+class Dots:
+    """Walks over the dots of a contraction from left to right, keeping what stands on the left.
+
+    Args:
+        operands: Two arrays or more.
+        result: What the contraction gives.
+    """
+
+    def __init__(self, operands: Sequence[Array], result: Array) -> None:
+        self.operands = operands
+        self.left: tuple[str, ...] = operands[0].dim_names
+        self.position = 1
+        self._kept = frozenset(result.dim_names)
+        self._last = {name: k for k, array in enumerate(operands) for name in array.dim_names}
+
+    @property
+    def right(self) -> tuple[str, ...]:
+        """The dimensions on the right of this dot."""
+        return self.operands[self.position].dim_names
+
+    def shared(self) -> tuple[str, ...]:
+        """The dimensions on both sides of this dot, in the order of the left side."""
+        right = frozenset(self.right)
+        return tuple(name for name in self.left if name in right)
+
+    def default(self) -> tuple[str, ...]:
+        """What this dot sums unless told otherwise: shared, not used later, not in the result."""
+        return tuple(n for n in self.shared() if not self._comes_later(n) and n not in self._kept)
+
+    def ambiguous(self) -> tuple[str, ...]:
+        """Shared dimensions of this dot that may be summed here and used again, or be batch."""
+        return tuple(n for n in self.shared() if self._comes_later(n) and n in self._kept)
+
+    def _comes_later(self, name: str) -> bool:
+        return self._last[name] > self.position
+
+    def advance(self, summed: Sequence[str]) -> tuple[str, ...]:
+        """Goes to the next dot; returns `summed` in the order of the left side.
+
+        Raises:
+            NotationError: a dimension of `summed` is not on both sides.
+        """
+        shared = self.shared()
+        for name in summed:
+            if name not in shared:
+                raise NotationError(
+                    f"dimension {name} is not on both sides of its dot",
+                    "name only dimensions that both sides have",
+                )
+        gone = tuple(name for name in self.left if name in summed)
+        kept = tuple(name for name in self.left if name not in summed)
+        self.left = kept + tuple(name for name in self.right if name not in self.left)
+        self.position += 1
+        return gone
+
+
+def check_result(
+    operands: Sequence[Array], result: Array, left: Sequence[str], source: Source | None = None
+) -> None:
+    """Checks that a contraction leaves exactly the dimensions of its result.
+
+    Args:
+        operands: The operands.
+        result: The result as it was asked for.
+        left: The dimensions left after the last dot.
+        source: The text, for the place of a fault.
+
+    Raises:
+        NotationError: a dimension too many or too few.
+    """
+    inputs = {name for array in operands for name in array.dim_names}
+    for dim in result.dims:
+        if dim.name not in inputs:
+            raise NotationError(
+                f"dimension {dim.name} of the result {result} is in no operand",
+                _hint_for_unknown(dim.name, operands, result),
+                place_of(source, dim.span),
+            )
+        if dim.name not in left:
+            raise NotationError(
+                f"dimension {dim.name} of the result {result} is summed at a dot",
+                f"take {dim.name} out of the result, or out of the subscript of the dot",
+                place_of(source, dim.span),
+            )
+    for name in left:
+        if name not in result.dim_names:
+            _raise_lost(name, operands, source)
+
+
+def _hint_for_unknown(name: str, operands: Sequence[Array], result: Array) -> str:
+    for array in operands:
+        for dim in array.dims:
+            owners = sum(dim.name in other.dim_names for other in operands)
+            if owners == 1 and dim.name not in result.dim_names:
+                return f"write {dim.name} in the result, or {name} instead of {dim.name} in {array}"
+    return f"add {name} to an operand, or take it out of the result"
+
+
+def _raise_lost(name: str, operands: Sequence[Array], source: Source | None) -> None:
+    owners = [array for array in operands if name in array.dim_names]
+    owner = owners[-1]
+    place = place_of(source, owner.dim(name).span)
+    if len(owners) == 1:
+        raise NotationError(
+            f"dimension {name} is only in {owner} and not in the result",
+            f"add {name} to the result, or to another operand to sum over it",
+            place,
+        )
+    raise NotationError(
+        f"dimension {name} is neither summed at a dot nor in the result",
+        f"add {name} to the result, or to the subscript of a dot",
+        place,
+    )
+
+
+def takes_dim(kind: CollectiveKind) -> bool:
+    """Whether the collective shards a dimension, which its subscript then names."""
+    return kind in (CollectiveKind.REDUCE_SCATTER, CollectiveKind.ALL_TO_ALL)
+
+
+def both_meanings(name: str, operand: Array) -> NotationError:
+    """The error for a subscript that could name an axis or a dimension."""
+    return NotationError(
+        f"{name} is both a dimension and an axis of {operand}",
+        "rename the dimension, so that the subscript has one meaning",
+    )
+
+
+def collective_head(kind: CollectiveKind, axes: Sequence[str], dim: str | None) -> str:
+    """The collective with its subscript, as the canonical text has it.
+
+    >>> collective_head(CollectiveKind.REDUCE_SCATTER, ["X"], "K")
+    'ReduceScatter_{X,K}'
+    """
+    if dim is None:
+        return kind.notation + axes_text(axes)
+    return f"{kind.notation}_{{{','.join((*axes, dim))}}}"
+
+
+def collective_result(
+    kind: CollectiveKind, operand: Array, axes: Sequence[str], dim: str | None
+) -> Array:
+    """What a collective makes of its operand; the axes of a target dimension come in last.
+
+    Raises:
+        NotationError: the operand cannot be treated so.
+
+    >>> from shardsim.notation import Dim
+    >>> a = Array(name="A", dims=(Dim("I", ("X",)), Dim("J")))
+    >>> str(collective_result(CollectiveKind.ALL_TO_ALL, a, ["X"], "J"))
+    'A[I, J_X]'
+    """
+    head = collective_head(kind, axes, dim)
+    sums = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
+    for axis in axes:
+        if sums and axis not in operand.unreduced:
+            raise NotationError(
+                f"{head}: {operand} is not unreduced over {axis}", _hint_unsummed(operand, axis)
+            )
+        if not sums and axis not in operand.axes:
+            raise NotationError(
+                f"{head}: {operand} is not sharded over {axis}", _hint_unsharded(operand, axis)
+            )
+    if dim is not None and any(axis in operand.dim(dim).axes for axis in axes):
+        raise NotationError(
+            f"{head}: {dim} is sharded over {axes_text(axes)[1:]} already",
+            "name the dimension that the axis moves to",
+        )
+    if sums:
+        left = operand.with_unreduced(a for a in operand.unreduced if a not in axes)
+    else:
+        left = operand.without_axes(axes)
+    return left if dim is None else left.with_axes(dim, axes)
+
+
+def _hint_unsummed(operand: Array, axis: str) -> str:
+    if axis in operand.axes:
+        return f"an axis that shards a dimension is removed by AllGather_{axis}"
+    return "write the sum that is still open after the operand, such as C[I, K]{U_X}"
+
+
+def _hint_unsharded(operand: Array, axis: str) -> str:
+    if axis in operand.unreduced:
+        return f"{{U_{axis}}} is removed by AllReduce or ReduceScatter"
+    if operand.axes:
+        return f"name an axis that shards a dimension: {', '.join(operand.axes)}"
+    return "no dimension is sharded; write the sharding into the operand, such as A[I_X, J]"

@@ -1,0 +1,161 @@
+"""The data oracle: runs a plan's step programs on real numbers.
+
+A plan is right when the numbers say so. Integer inputs are computed in int64, so the comparison
+with numpy's einsum is exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shardsim.collectives import step_program
+from shardsim.errors import InputErrors, ShardingError
+from shardsim.oracle.movement import Turn, run_collective
+from shardsim.oracle.values import Shards, assemble, einsum_subscripts, scatter
+from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from shardsim.errors import InputError
+    from shardsim.topology import Coordinate
+
+__all__ = ["execute", "execute_all"]
+
+
+def execute(plan: Plan, arrays: Mapping[str, ArrayLike]) -> NDArray[Any]:
+    """Runs a plan on real numbers and gives its last result, put together from the chips.
+
+    Args:
+        plan: What to run.
+        arrays: The plan's inputs by name, as global arrays. The operand of an explicit collective
+            that is unreduced is given as its sum.
+
+    Returns:
+        The global array of the last statement's result; an unreduced result is summed.
+
+    Raises:
+        InputErrors: an input is missing, unknown, or of another shape than the plan's extents.
+    """
+    return execute_all(plan, arrays)[-1]
+
+
+def execute_all(
+    plan: Plan,
+    arrays: Mapping[str, ArrayLike],
+    pick: Callable[[Sequence[Turn]], Turn] | None = None,
+) -> list[NDArray[Any]]:
+    """The results of all statements; see `execute`.
+
+    Args:
+        plan: What to run.
+        arrays: The plan's inputs by name.
+        pick: The order in which chips that may send do so; see `run_collective`.
+    """
+    given = {name: _wide(np.asarray(array)) for name, array in arrays.items()}
+    _check(plan, given)
+    values: dict[int, Shards] = {
+        value.number: scatter(given[name], value.sharded) for name, value in plan.inputs
+    }
+    for step in plan.steps:
+        match step:
+            case MatmulStep():
+                values[step.result.number] = _multiply(step, values)
+            case SliceStep():
+                values[step.result.number] = _slice(step, values[step.operand.number])
+            case CollectiveStep():
+                values[step.result.number] = _collective(step, values[step.operand.number], pick)
+    return [assemble(values[value.number], value.sharded) for value in plan.results]
+
+
+def _wide(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(np.int64) if array.dtype.kind in "biu" else array
+
+
+def _check(plan: Plan, given: Mapping[str, NDArray[Any]]) -> None:
+    faults: list[InputError] = []
+    wanted = dict(plan.inputs)
+    for name, value in wanted.items():
+        extents = value.sharded.extents
+        if name not in given:
+            faults.append(
+                ShardingError(f"input {name} is missing", f"give an array of shape {extents}")
+            )
+            continue
+        shape = given[name].shape
+        if len(shape) != len(extents):
+            faults.append(
+                ShardingError(
+                    f"{name} has {len(shape)} dimensions; {value.sharded.array} has {len(extents)}",
+                    f"give an array of shape {extents}",
+                )
+            )
+            continue
+        for dim, got, extent in zip(value.sharded.array.dims, shape, extents, strict=True):
+            if got != extent:
+                faults.append(
+                    ShardingError(
+                        f"dimension {dim.name} is {got} in the array given for {name}; "
+                        f"the plan was made for {dim.name}={extent}",
+                        f"give an array of shape {extents}, or plan with other dims",
+                    )
+                )
+    faults += [
+        ShardingError(
+            f"{name} is not an input of the plan; its inputs are {', '.join(wanted)}",
+            f"leave {name} out",
+        )
+        for name in given
+        if name not in wanted
+    ]
+    if faults:
+        raise faults[0] if len(faults) == 1 else InputErrors(tuple(faults))
+
+
+def _multiply(step: MatmulStep, values: Mapping[int, Shards]) -> Shards:
+    names = [value.sharded.array.dim_names for value in step.operands]
+    subscripts = einsum_subscripts(names, step.result.sharded.array.dim_names)
+    operands = [values[value.number] for value in step.operands]
+    return {
+        chip: np.einsum(subscripts, *(shards[chip] for shards in operands)) for chip in operands[0]
+    }
+
+
+def _slice(step: SliceStep, shards: Shards) -> Shards:
+    """Each chip keeps the block at its position: the new axis is minor-most on its dimension."""
+    dim = step.operand.sharded.array.dim_names.index(step.dim)
+    size = step.result.sharded.local_shape[dim]
+    mesh = step.operand.sharded.mesh
+    kept = {}
+    for chip, array in shards.items():
+        start = mesh.position(chip, step.axis.name) * size
+        index = [slice(None)] * array.ndim
+        index[dim] = slice(start, start + size)
+        kept[chip] = array[tuple(index)]
+    return kept
+
+
+def _collective(
+    step: CollectiveStep,
+    shards: Shards,
+    pick: Callable[[Sequence[Turn]], Turn] | None,
+) -> Shards:
+    size, index = step.axis.size, step.axis.index
+    assert index is not None
+    programs = [
+        step_program(step.kind, step.algorithm, step.axis.kind, size=size, position=at)
+        for at in range(size)
+    ]
+    moved: Shards = {}
+    for chip in shards:
+        if chip[index] == 0:
+            group: list[Coordinate] = [
+                (*chip[:index], at, *chip[index + 1 :]) for at in range(size)
+            ]
+            after = run_collective(step, [shards[member] for member in group], programs, pick)
+            moved.update(zip(group, after, strict=True))
+    return moved

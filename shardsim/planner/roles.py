@@ -1,0 +1,134 @@
+"""What a mesh axis may do in a local matmul, and what the four rules say it should.
+
+In a local matmul each mesh axis has one role: it cuts one dimension of the contraction, in every
+operand that has it, or it is idle (`None`). An axis on a contracted dimension leaves partial sums.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shardsim.planner.reshard import Layout
+
+__all__ = ["Pair", "Role", "Roles", "assignments", "reason", "textbook_roles"]
+
+Role = str | None
+Roles = tuple[tuple[str, tuple[str, ...]], ...]
+"""For each dimension its axes in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two operands, and what becomes of them.
+
+    Attributes:
+        left: Dimension names of the left operand; `right`, `result` likewise.
+        contracted: Dimensions summed over.
+        left_layout: Where the operand's axes are; `right_layout` likewise.
+        wanted: The layout asked of the result, or None where it is free.
+    """
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    result: tuple[str, ...]
+    contracted: tuple[str, ...]
+    left_layout: Layout
+    right_layout: Layout
+    wanted: Layout | None
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """All dimensions, in order of appearance."""
+        return tuple(dict.fromkeys((*self.left, *self.right)))
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """All axes in play."""
+        used = self.left_layout.used | self.right_layout.used
+        return used | self.wanted.used if self.wanted is not None else used
+
+    def where(self, axis: str) -> tuple[Role, Role, Role]:
+        """The dimension that an axis is on in the left operand, the right one and the result."""
+        return (
+            _on(axis, self.left, self.left_layout),
+            _on(axis, self.right, self.right_layout),
+            None if self.wanted is None else _on(axis, self.result, self.wanted),
+        )
+
+
+def _on(axis: str, names: tuple[str, ...], layout: Layout) -> Role:
+    return next((name for name, axes in zip(names, layout.axes, strict=True) if axis in axes), None)
+
+
+def textbook_roles(pair: Pair, axis: str) -> tuple[Role, ...]:
+    """The roles that the four rules allow an axis; the cheapest of them is taken.
+
+    (1) No contracted dimension sharded: multiply locally. (2) Contracted dimension sharded in one
+    operand: gather it. (3) In both: multiply, then reduce. (4) Non-contracting dimensions of both:
+    gather one. Where the result asks for the axis elsewhere, it may be moved before the matmul too.
+    """
+    left, right, result = pair.where(axis)
+    if pair.wanted is not None and axis in pair.wanted.unreduced:
+        return tuple(dim for dim in (left, right) if dim in pair.contracted) or pair.contracted
+    placed = tuple(dict.fromkeys(dim for dim in (left, right) if dim is not None))
+    if not placed:
+        return (result,)
+    if len(placed) == 1 and (left == right or placed[0] not in pair.contracted):
+        stays = placed[0] in pair.contracted or pair.wanted is None or result == placed[0]
+        return placed if stays else tuple(dict.fromkeys((placed[0], None, result)))
+    kept = tuple(dim for dim in placed if dim not in pair.contracted)
+    if len(kept) == 2:
+        return tuple(dict.fromkeys((*kept, result or kept[0])))
+    return tuple(dict.fromkeys((None, *kept, result)))
+
+
+def reason(pair: Pair, axis: str, names: tuple[str, str]) -> str:
+    """The rule that applies to an axis, as a sentence."""
+    left, right, result = pair.where(axis)
+    a, b = names
+    if left is None and right is None:
+        if result is not None:
+            return f"{axis}: no operand is sharded over it; the result's {result} is cut locally"
+        return f"{axis}: nothing is sharded over it"
+    if left == right:
+        if left in pair.contracted:
+            return (
+                f"{axis}: rule 3: the contracted dimension {left} is sharded over it in both "
+                f"{a} and {b}: multiply locally, then reduce the partial sums"
+            )
+        return f"{axis}: rule 1: the batch dimension {left} is sharded alike in {a} and {b}"
+    if left is None or right is None:
+        dim, name = (left, a) if left is not None else (right, b)
+        if dim in pair.contracted:
+            return (
+                f"{axis}: rule 2: the contracted dimension {dim} is sharded over it in {name} "
+                f"only: gather {name} over it"
+            )
+        return f"{axis}: rule 1: {dim} of {name} is not contracted: multiply locally"
+    if left in pair.contracted or right in pair.contracted:
+        dim, name = (left, a) if left in pair.contracted else (right, b)
+        return (
+            f"{axis}: rule 2: the contracted dimension {dim} of {name} is sharded over it: gather"
+        )
+    return (
+        f"{axis}: rule 4: it is on {left} of {a} and on {right} of {b}, neither contracted: "
+        "gather one of them"
+    )
+
+
+def assignments(
+    pair: Pair, axes: tuple[str, ...], choices: tuple[tuple[Role, ...], ...]
+) -> Iterator[Roles]:
+    """All ways to give each axis one of its roles, and to order the axes of a dimension."""
+    for roles in itertools.product(*choices):
+        on = {
+            dim: [axis for axis, role in zip(axes, roles, strict=True) if role == dim]
+            for dim in pair.dims
+        }
+        for orders in itertools.product(*(itertools.permutations(on[dim]) for dim in pair.dims)):
+            yield tuple(zip(pair.dims, orders, strict=True))

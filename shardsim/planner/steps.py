@@ -1,0 +1,341 @@
+"""A plan: steps in order, each a local matmul, a collective on one axis, or a local slice.
+
+Steps pass values by number. A step reads the values of earlier steps (or inputs) and writes one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from shardsim.notation import Collective, Contraction
+from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel, Relation
+
+if TYPE_CHECKING:
+    from shardsim.cost import CollectivePrice, MatmulPrice
+    from shardsim.mesh import Axis, Mesh
+    from shardsim.program import Program
+    from shardsim.sharding import ShardedArray
+    from shardsim.units import Bytes, Flops, Seconds
+
+__all__ = [
+    "Alternative",
+    "Choice",
+    "CollectiveStep",
+    "MatmulStep",
+    "Plan",
+    "SliceStep",
+    "Step",
+    "Value",
+    "number",
+    "step_dict",
+    "value_dict",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An array at one point of the plan: its number, and its sharding there."""
+
+    number: int
+    sharded: ShardedArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatmulStep:
+    """Every chip multiplies what it holds.
+
+    Attributes:
+        operands: Two values.
+        result: The value written; unreduced over the axes of contracted sharded dimensions.
+        contracted: Dimensions summed over.
+        flops: On one chip.
+        traffic: Bytes of HBM traffic on one chip.
+        dtype: The type it is computed in.
+        price: The roofline.
+    """
+
+    operands: tuple[Value, ...]
+    result: Value
+    contracted: tuple[str, ...]
+    flops: Flops
+    traffic: Bytes
+    dtype: Dtype
+    price: MatmulPrice
+
+    @property
+    def op(self) -> str:
+        """The name in the JSON."""
+        return "matmul"
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Numbers of the values read."""
+        return tuple(value.number for value in self.operands)
+
+    @property
+    def text(self) -> str:
+        """The step in the notation."""
+        return str(
+            Contraction(
+                operands=tuple(value.sharded.array for value in self.operands),
+                result=self.result.sharded.array,
+                contracted=(self.contracted,),
+            )
+        )
+
+    @property
+    def seconds(self) -> Seconds:
+        """Exact seconds on one chip."""
+        return self.price.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveStep:
+    """All groups of chips along one axis run a collective at once.
+
+    Attributes:
+        kind: Which.
+        axis: The mesh axis, with the links under it.
+        algorithm: How the links are used.
+        dim: The dimension that the axis joins (ReduceScatter, AllToAll), else None.
+        operand: The value read.
+        result: The value written.
+        size: V in bytes, as one group sees it.
+        price: Book and exact seconds, wire bytes.
+    """
+
+    kind: CollectiveKind
+    axis: Axis
+    algorithm: Algorithm
+    dim: str | None
+    operand: Value
+    result: Value
+    size: Bytes
+    price: CollectivePrice
+
+    @property
+    def op(self) -> str:
+        """The name in the JSON."""
+        return self.kind.value
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Numbers of the values read."""
+        return (self.operand.number,)
+
+    @property
+    def text(self) -> str:
+        """The step in the notation."""
+        return str(
+            Collective(
+                kind=self.kind,
+                axes=(self.axis.name,),
+                dim=self.dim,
+                operand=self.operand.sharded.array,
+                result=self.result.sharded.array,
+            )
+        )
+
+    @property
+    def seconds(self) -> Seconds:
+        """Exact seconds by the closed form."""
+        return self.price.exact.total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceStep:
+    """Every chip keeps its block of what it holds along one more axis; free."""
+
+    axis: Axis
+    dim: str
+    operand: Value
+    result: Value
+
+    @property
+    def op(self) -> str:
+        """The name in the JSON."""
+        return "slice"
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Numbers of the values read."""
+        return (self.operand.number,)
+
+    @property
+    def text(self) -> str:
+        """What is cut, and what remains."""
+        before, after = self.operand.sharded.array, self.result.sharded.array
+        return f"Slice_{{{self.axis.name},{self.dim}}} {before} -> {after}"
+
+    @property
+    def seconds(self) -> Seconds:
+        """Nothing."""
+        return Fraction(0)
+
+
+Step = MatmulStep | CollectiveStep | SliceStep
+
+
+def step_dict(step: Step) -> dict[str, Any]:
+    """A step as in the JSON, without simulated times. Bytes are V; times are floats in seconds."""
+    entry: dict[str, Any] = {
+        "op": step.op,
+        "text": step.text,
+        "axes": [],
+        "algorithm": None,
+        "bytes": 0,
+        "wire_bytes_per_chip": 0,
+        "flops_per_chip": 0,
+        "hbm_bytes_per_chip": 0,
+        "book_seconds": float(step.seconds),
+        "exact_seconds": float(step.seconds),
+        "relation": Relation.EQUAL.value,
+    }
+    match step:
+        case MatmulStep():
+            entry["flops_per_chip"] = step.flops
+            entry["hbm_bytes_per_chip"] = number(step.traffic)
+            entry["dtype"] = step.dtype.value
+        case SliceStep():
+            entry["axes"] = [step.axis.name]
+        case CollectiveStep():
+            entry["axes"] = [step.axis.name]
+            entry["algorithm"] = step.algorithm.value
+            entry["bytes"] = number(step.size)
+            entry["wire_bytes_per_chip"] = number(step.price.wire_bytes)
+            entry["book_seconds"] = float(step.price.book)
+            entry["relation"] = step.price.relation.value
+    return entry
+
+
+def value_dict(sharded: ShardedArray) -> dict[str, Any]:
+    """An array as in the JSON: its notation, and what one chip holds of it."""
+    return {
+        "text": str(sharded.array),
+        "local_shape": list(sharded.local_shape),
+        "bytes_per_chip": number(sharded.local_bytes),
+    }
+
+
+def number(value: Fraction) -> int | float:
+    """An exact number for JSON: an int where it is whole."""
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """Another way to do a statement.
+
+    Attributes:
+        steps: What it does.
+        textbook: Whether it follows the four rules.
+    """
+
+    steps: tuple[Step, ...]
+    textbook: bool
+
+    @property
+    def seconds(self) -> Seconds:
+        """Exact seconds, one step after the other."""
+        return sum((step.seconds for step in self.steps), Fraction(0))
+
+    @property
+    def wire_bytes(self) -> Bytes:
+        """Bytes that leave the busiest chip."""
+        collectives = (step for step in self.steps if isinstance(step, CollectiveStep))
+        return sum((step.price.wire_bytes for step in collectives), Fraction(0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """An entry of `alternatives` in the JSON."""
+        return {
+            "steps": [step_dict(step) for step in self.steps],
+            "exact_seconds": float(self.seconds),
+            "wire_bytes_per_chip": number(self.wire_bytes),
+            "textbook": self.textbook,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Why a statement is done as it is.
+
+    Attributes:
+        statement: Canonical text.
+        reasons: The rule for each axis, in sentences.
+        alternatives: All ways considered, cheapest first; the chosen one is among them.
+    """
+
+    statement: str
+    reasons: tuple[str, ...]
+    alternatives: tuple[Alternative, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Steps that do a program on a mesh.
+
+    Attributes:
+        program: What was asked.
+        latency_model: What the prices assume.
+        inputs: Values that the caller provides, by array name, in order of use.
+        steps: In order; dependencies follow from the values they read.
+        results: The value of each statement's result, in order; the last is the plan's result.
+        choices: One per statement.
+    """
+
+    program: Program
+    latency_model: LatencyModel
+    inputs: tuple[tuple[str, Value], ...]
+    steps: tuple[Step, ...]
+    results: tuple[Value, ...]
+    choices: tuple[Choice, ...]
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh it runs on."""
+        return self.program.mesh
+
+    @property
+    def result(self) -> Value:
+        """The value of the last statement."""
+        return self.results[-1]
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The ways considered for the last statement, cheapest first."""
+        return self.choices[-1].alternatives
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of `plan --json`, as a dict."""
+        return {
+            "format": "shardsim/plan/1",
+            "topology": self.mesh.topology.name,
+            "chips": self.mesh.topology.size,
+            "mesh": self.mesh.sizes,
+            "steps": [step_dict(step) for step in self.steps],
+            "result": value_dict(self.result.sharded),
+            "exact_seconds": float(sum((step.seconds for step in self.steps), Fraction(0))),
+            "alternatives": [way.to_dict() for way in self.alternatives],
+            "statements": [
+                {
+                    "text": choice.statement,
+                    "reasons": list(choice.reasons),
+                    "alternatives": [way.to_dict() for way in choice.alternatives],
+                }
+                for choice in self.choices
+            ],
+        }
+
+    def producers(self) -> dict[int, int]:
+        """Value number to the index of the step that writes it (inputs are not in it)."""
+        return {step.result.number: index for index, step in enumerate(self.steps)}
+
+    def dependencies(self) -> tuple[tuple[int, ...], ...]:
+        """For each step the indices of the steps whose values it reads."""
+        made_by = self.producers()
+        return tuple(
+            tuple(made_by[number] for number in step.reads if number in made_by)
+            for step in self.steps
+        )

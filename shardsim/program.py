@@ -1,0 +1,153 @@
+"""A program bound to a machine: statements, the mesh they run on, extents and element types."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shardsim.errors import InputErrors, Place, ShardingError
+from shardsim.notation import Array, Collective, Contraction
+from shardsim.sharding import ShardedArray, bind, check_arrays
+from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from shardsim.errors import InputError
+    from shardsim.mesh import Mesh
+    from shardsim.notation import Statement
+
+__all__ = ["Dtypes", "Options", "Program", "bind_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dtypes:
+    """The element type of each array: by name, else the default."""
+
+    default: Dtype = Dtype.BF16
+    by_name: tuple[tuple[str, Dtype], ...] = ()
+
+    def of(self, array: Array) -> Dtype:
+        """The type written in the notation, else the one given for the name, else the default."""
+        return array.dtype or dict(self.by_name).get(array.name or "", self.default)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a program is planned and run.
+
+    Attributes:
+        overlap: When a step may start.
+        latency_model: What a hop costs.
+        algorithm: For all collectives; the default of each dimension's kind where it is None.
+        policy: Which plans are considered.
+        objective: What the planner makes small.
+    """
+
+    overlap: Overlap = Overlap.ASYNC
+    latency_model: LatencyModel = LatencyModel.ADDITIVE
+    algorithm: Algorithm | None = None
+    policy: Policy = Policy.TEXTBOOK
+    objective: Objective = Objective.TIME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Statements in order; later ones use the results of earlier ones by name.
+
+    Made by `bind_program`, which checks everything that needs the mesh or the extents.
+    """
+
+    statements: tuple[Statement, ...]
+    mesh: Mesh
+    extents: tuple[tuple[str, int], ...]
+    dtypes: Dtypes = field(default_factory=Dtypes)
+
+    def bind(self, array: Array) -> ShardedArray:
+        """An array of this program with its extents and type."""
+        return bind(array, self.mesh, dict(self.extents), self.dtypes.of(array))
+
+
+def arrays_of(statement: Statement) -> tuple[Array, ...]:
+    """Operands, then the result.
+
+    >>> from shardsim.notation import parse
+    >>> [str(array) for array in arrays_of(parse("A[I, J] · B[J, K] -> C[I, K]"))]
+    ['A[I, J]', 'B[J, K]', 'C[I, K]']
+    """
+    match statement:
+        case Contraction(operands=operands, result=result):
+            return (*operands, result)
+        case Collective(operand=operand, result=result):
+            return (operand, result)
+
+
+def bind_program(
+    statements: tuple[Statement, ...],
+    mesh: Mesh,
+    extents: Mapping[str, int],
+    dtypes: Dtypes | None = None,
+    place: Place | Mapping[str, Place] | None = None,
+) -> Program:
+    """Binds statements to a mesh and extents.
+
+    Args:
+        statements: At least one.
+        mesh: Where they run.
+        extents: Dimension name to global extent; every dimension needs one, and none may be unused.
+        dtypes: Element types; bf16 by default.
+        place: Where the extents stand, all together or each, for faults about them.
+
+    Raises:
+        ShardingError, MeshError, InputErrors: what does not fit, all faults at once.
+    """
+    given = dtypes or Dtypes()
+    faults: list[InputError] = []
+    for statement in statements:
+        try:
+            check_arrays(arrays_of(statement), mesh, extents, statement.source)
+        except InputErrors as several:
+            faults += several.errors
+        except ValueError as error:
+            faults.append(error)  # type: ignore[arg-type]  # check_arrays raises InputError only
+    used = {dim.name: None for s in statements for array in arrays_of(s) for dim in array.dims}
+    faults += _unused(used, extents, place)
+    faults += _name_faults(statements)
+    if faults:
+        raise faults[0] if len(faults) == 1 else InputErrors(tuple(faults))
+    return Program(statements=statements, mesh=mesh, extents=tuple(extents.items()), dtypes=given)
+
+
+def _unused(
+    used: Mapping[str, None],
+    extents: Mapping[str, int],
+    place: Place | Mapping[str, Place] | None,
+) -> Iterator[InputError]:
+    for name in extents:
+        if name not in used:
+            near = difflib.get_close_matches(name, used, n=1)
+            yield ShardingError(
+                f"dimension {name} has an extent but is in no statement; "
+                f"the statements have {', '.join(used)}",
+                f"did you mean {near[0]}?" if near else f"remove {name}",
+                place if place is None or isinstance(place, Place) else place.get(name),
+            )
+
+
+def _name_faults(statements: tuple[Statement, ...]) -> Iterator[InputError]:
+    """An array must keep its dimensions wherever its name stands."""
+    seen: dict[str, Array] = {}
+    for statement in statements:
+        for array in arrays_of(statement):
+            if array.name is None:
+                continue
+            first = seen.setdefault(array.name, array)
+            if first.dim_names != array.dim_names:
+                source, span = statement.source, array.span
+                yield ShardingError(
+                    f"{array.name} has the dimensions {', '.join(first.dim_names)} before, "
+                    f"and {', '.join(array.dim_names)} here",
+                    "use one order of dimensions for an array, or another name",
+                    None if source is None or span is None else source.place(*span),
+                )

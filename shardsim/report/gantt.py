@@ -1,0 +1,75 @@
+"""A strip chart of one chip: what its core and its links do, one row each, in characters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shardsim.timeline import Core, LinkDirection, union
+from shardsim.units import format_seconds
+
+if TYPE_CHECKING:
+    from shardsim.comparison import Run
+    from shardsim.timeline import Track
+
+__all__ = ["busiest_chip", "gantt"]
+
+MARKS = "123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def busiest_chip(run: Run) -> tuple[int, ...]:
+    """The chip whose core and links are busy longest in all (the first of them)."""
+    busy: dict[tuple[int, ...], int] = dict.fromkeys(run.timeline.chips, 0)
+    for interval in run.timeline.intervals:
+        busy[interval.track.chip] += interval.end - interval.start
+    return max(busy, key=lambda chip: busy[chip]) if busy else ()
+
+
+def gantt(run: Run, width: int = 72) -> list[str]:
+    """The rows: a name, and a mark per column that says which step is running.
+
+    A mark is the step's number in the table (1-9, then letters, then #). A column shows the step that
+    is busy longest in it; an idle column is a dot. A row in which nothing happens is left out.
+    """
+    timeline, mesh = run.timeline, run.plan.mesh
+    end = max((activity.end for activity in timeline.activities), default=0)
+    if end == 0:
+        return []
+    chip = busiest_chip(run)
+    axis_of = {axis.dimension: axis.name for axis in mesh.axes}
+    rows: list[tuple[str, Track]] = [("core", Core(chip))]
+    for dimension in mesh.topology.dimensions:
+        for direction in (+1, -1):
+            track = LinkDirection(chip, dimension.name, direction)
+            name = axis_of.get(dimension.name, dimension.name)
+            rows.append((f"link {name}{'+' if direction > 0 else '-'}", track))
+    lines = []
+    for name, track in rows:
+        spans = [(i.start, i.end, i.step) for i in timeline.by_track.get(track, ())]
+        if spans:
+            lines.append(f"{name:>8} {_strip(spans, end, width)} {_share(spans, end)}")
+    scale = format_seconds(run.totals.simulated_seconds)
+    return [*lines, f"{'':>8} 0{scale:>{width - 1}}"]
+
+
+def _strip(spans: list[tuple[int, int, int]], end: int, width: int) -> str:
+    marks = []
+    for column in range(width):
+        low, high = column * end, (column + 1) * end
+        cover: dict[int, int] = {}
+        for start, stop, step in spans:
+            common = min(stop * width, high) - max(start * width, low)
+            if common > 0:
+                cover[step] = cover.get(step, 0) + common
+        step = max(cover, key=lambda s: (cover[s], -s)) if cover else None
+        busy = step is not None and 2 * sum(cover.values()) >= end
+        marks.append(_mark(step) if busy and step is not None else "." if not cover else "-")
+    return "".join(marks)
+
+
+def _mark(step: int) -> str:
+    return MARKS[step] if step < len(MARKS) else "#"
+
+
+def _share(spans: list[tuple[int, int, int]], end: int) -> str:
+    busy = sum(stop - start for start, stop in union((a, b) for a, b, _ in spans))
+    return f"{100 * busy / end:3.0f}%"

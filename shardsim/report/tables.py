@@ -1,0 +1,271 @@
+"""Runs, plans and topologies as text for people: tables that fit 100 columns.
+
+Everything is built from `Text` and tables without markup: rich would take `q[b, t_x]` for a style.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from shardsim.planner import CollectiveStep, MatmulStep
+from shardsim.report.gantt import gantt, busiest_chip
+from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
+from shardsim.vocabulary import Policy, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+    from typing import IO
+
+    from shardsim.comparison import Run
+    from shardsim.mesh import Axis, Mesh
+    from shardsim.planner import Alternative, Plan, Step
+    from shardsim.topology import Topology
+
+__all__ = ["plan_report", "run_report", "show", "topology_report"]
+
+WIDTH = 100
+MOST_ALTERNATIVES = 6
+
+
+def show(what: RenderableType, file: IO[str] | None = None) -> None:
+    """Prints to a stream (stdout by default), 100 columns at most; colour only on a terminal."""
+    console = Console(file=file, markup=False, highlight=False, emoji=False)
+    if console.width > WIDTH or not console.is_terminal:
+        console.width = WIDTH
+    console.print(what)
+
+
+def run_report(run: Run) -> RenderableType:
+    """Head, why, steps with three times, totals, expectations, and a strip chart of one chip."""
+    plan = run.plan
+    simulated = [times.simulated for times in run.steps]
+    parts: list[RenderableType] = [*_head(plan, run.scenario.name), *_why(plan)]
+    parts += [_title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
+    parts += _cheaper(plan, run.scenario.options.policy)
+    parts += [_title("Totals"), _totals(run)]
+    strip = gantt(run)
+    if strip:
+        chip = ", ".join(map(str, busiest_chip(run)))
+        parts += [_title(f"Chip ({chip}), marks are step numbers"), Text("\n".join(strip))]
+    checks = run.checks()
+    if checks:
+        parts.append(_title("Expectations"))
+        parts += [
+            Text(
+                f"  {'met' if check.met else 'NOT MET'}: {check.text}",
+                style="green" if check.met else "bold red",
+            )
+            for check in checks
+        ]
+    return Group(*parts)
+
+
+def plan_report(plan: Plan, name: str, policy: Policy) -> RenderableType:
+    """Head, why, steps by formula, and the alternatives."""
+    parts: list[RenderableType] = [*_head(plan, name), *_why(plan)]
+    parts += [_title("Steps"), _steps(plan.steps, None), *_notes(plan), *_cheaper(plan, policy)]
+    for choice in plan.choices:
+        if len(choice.alternatives) > 1:
+            parts += [_title(f"Ways to do {choice.statement}"), _ways(choice.alternatives, plan)]
+            rest = len(choice.alternatives) - MOST_ALTERNATIVES
+            if rest > 0:
+                parts.append(Text(f"  and {rest} more (--json has them all)"))
+    return Group(*parts)
+
+
+def topology_report(topology: Topology, mesh: Mesh) -> RenderableType:
+    """A topology: its chip, and each dimension with its links and the reason for its kind."""
+    chip = topology.chip
+    peaks = ", ".join(f"{dtype.value} {format_rate(rate, 'FLOP')}" for dtype, rate in chip.peaks)
+    table = _table("dimension", "axis", "size", "kind", "one way", "both ways", "latency")
+    axis_of = {axis.index: axis.name for axis in mesh.axes}
+    for index, dimension in enumerate(topology.dimensions):
+        link = dimension.link
+        table.add_row(
+            dimension.name,
+            axis_of.get(index, "-"),
+            str(dimension.size),
+            dimension.kind.value,
+            format_rate(link.one_way_bandwidth),
+            format_rate(link.bidirectional_bandwidth),
+            format_seconds(link.latency),
+        )
+    why = [_sentence(f"{d.name}: {d.kind.value}: {d.reason}") for d in topology.dimensions]
+    links = sum(d.directed_links * (topology.size // d.size) for d in topology.dimensions)
+    return Group(
+        Text(f"{topology.name}: {topology.size:,} x {chip.title or chip.name}", style="bold"),
+        Text(f"  each: {peaks}"),
+        Text(f"        HBM {format_bytes(chip.hbm_capacity)} at {format_rate(chip.hbm_bandwidth)}"),
+        Text(f"  together: {links:,} directed links"),
+        _title("Dimensions"),
+        table,
+        _title("Why a ring or a line"),
+        *why,
+    )
+
+
+def _sentence(text: str) -> Text:
+    """A line of prose, indented, wrapped with its further lines indented more."""
+    return Text(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="     "))
+
+
+def _title(text: str) -> RenderableType:
+    return Padding(Text(text, style="bold"), (1, 0, 0, 0))
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in names:
+        table.add_column(Text(name), justify="left", overflow="fold")
+    return table
+
+
+def _head(plan: Plan, name: str) -> list[RenderableType]:
+    topology = plan.mesh.topology
+    chip = topology.chip
+    sizes = " ".join(f"{axis.name}={axis.size}" for axis in plan.mesh.axes)
+    extents = " ".join(f"{dim}={size}" for dim, size in plan.program.extents)
+    lines: list[RenderableType] = [Text(name, style="bold")]
+    statements = [str(statement) for statement in plan.program.statements]
+    if statements != [name]:
+        lines += [Text(f"  {text}") for text in statements]
+    lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
+    lines.append(Text(f"mesh {sizes}; {extents}; {plan.program.dtypes.default.value}"))
+    return [*lines, *(_axis(axis) for axis in plan.mesh.axes)]
+
+
+def _axis(axis: Axis) -> Text:
+    rate = format_rate(axis.link.one_way_bandwidth)
+    where = f" along {axis.dimension}" if axis.dimension else ""
+    kind = f"{axis.size} chips, {axis.kind.value}{where}, {rate} one way"
+    return _sentence(f"{axis.name}: {kind}: {axis.reason}")
+
+
+def _why(plan: Plan) -> list[RenderableType]:
+    reasons = [reason for choice in plan.choices for reason in choice.reasons]
+    return [_title("Why"), *map(_sentence, reasons)] if reasons else []
+
+
+def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> RenderableType:
+    if not steps:
+        return Text("  nothing to do: no chip computes or communicates")
+    names = ["#", "step", "works on", "book", "exact"]
+    table = _table(*names, *([] if simulated is None else ["simulated"]))
+    for column in table.columns[2:]:
+        column.justify = "right"
+        column.no_wrap = True
+    for index, step in enumerate(steps):
+        row = [str(index + 1), step.text, _work(step), *_formulas(step)]
+        if simulated is not None:
+            row.append("free" if not step.seconds else format_seconds(simulated[index]))
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _work(step: Step) -> str:
+    match step:
+        case MatmulStep():
+            return format_flops(step.flops)
+        case CollectiveStep():
+            return format_bytes(step.size)
+        case _:
+            return ""
+
+
+def _formulas(step: Step) -> tuple[str, str]:
+    match step:
+        case CollectiveStep():
+            bound = "≥ " if step.price.relation is Relation.LOWER_BOUND else ""
+            return format_seconds(step.price.book), bound + format_seconds(step.seconds)
+        case MatmulStep():
+            return format_seconds(step.seconds), format_seconds(step.seconds)
+        case _:
+            return "free", "free"
+
+
+def _notes(plan: Plan) -> list[RenderableType]:
+    """What the numbers mean, where a reader could take them for something else."""
+    collectives = [step for step in plan.steps if isinstance(step, CollectiveStep)]
+    notes = []
+    if collectives:
+        notes.append(
+            "works on: FLOPs on one chip, or V, the bytes of the array as one group of chips sees "
+            f"it; exact and simulated times have {plan.latency_model.value} latency"
+        )
+    lines = sorted({step.axis.name for step in collectives if step.axis.kind.value == "line"})
+    if lines:
+        notes.append(
+            f"book: the formula takes every axis for a ring; {', '.join(lines)} is a line here"
+        )
+    return [_sentence(note) for note in notes]
+
+
+def _cheaper(plan: Plan, policy: Policy) -> list[RenderableType]:
+    """Where the four rules do not give the cheapest plan, that is said."""
+    lines: list[RenderableType] = []
+    for choice in plan.choices:
+        ways = choice.alternatives
+        chosen = next((way for way in ways if way.textbook), None)
+        if policy is Policy.CHEAPEST or chosen is None or ways[0] is chosen:
+            continue
+        saved = 1 - ways[0].seconds / chosen.seconds if chosen.seconds else 0
+        if saved > 0:
+            steps = "; ".join(step.text for step in ways[0].steps)
+            lines.append(
+                _sentence(
+                    f"{float(saved):.0%} cheaper, beyond the four rules (policy cheapest, "
+                    f"{format_seconds(ways[0].seconds)}): {steps}"
+                )
+            )
+    return lines
+
+
+def _ways(ways: Sequence[Alternative], plan: Plan) -> Table:
+    table = _table("exact", "wire/chip", "rules", "steps")
+    for way in ways[:MOST_ALTERNATIVES]:
+        table.add_row(
+            Text(format_seconds(way.seconds)),
+            Text(format_bytes(way.wire_bytes)),
+            Text("yes" if way.textbook else "no"),
+            Text("\n".join(step.text for step in way.steps)),
+        )
+    return table
+
+
+def _totals(run: Run) -> Table:
+    totals = run.totals
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    capacity = run.plan.mesh.topology.chip.hbm_capacity
+    fits = "fits in" if totals.peak_memory_bytes_per_chip <= capacity else "DOES NOT FIT in"
+    rows = [
+        ("simulated", format_seconds(totals.simulated_seconds), f"bound by {totals.bound}"),
+        ("at least", format_seconds(totals.lower_bound_seconds), "the busiest core or link"),
+        ("at most", format_seconds(totals.upper_bound_seconds), "one step after the other"),
+        (
+            "compute",
+            format_seconds(totals.compute_seconds),
+            f"{float(totals.flops_utilization):.1%} of peak FLOP/s",
+        ),
+        (
+            "communication",
+            format_seconds(totals.communication_seconds),
+            f"{format_seconds(totals.exposed_communication_seconds)} exposed, "
+            f"{float(totals.overlap_fraction):.0%} hidden behind compute",
+        ),
+        (
+            "memory per chip",
+            format_bytes(totals.peak_memory_bytes_per_chip),
+            f"{fits} {format_bytes(capacity)}",
+        ),
+    ]
+    for name, value, note in rows:
+        table.add_row(Text(f"  {name}"), Text(value, justify="right"), Text(note))
+    return table

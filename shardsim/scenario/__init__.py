@@ -1,0 +1,11 @@
+"""Scenarios: what to run on which machine, from a YAML file or from Python.
+
+loading.py        the form of a scenario, and the scenario it describes
+pairs.py          "X=4,Y=4" and {X: 4, Y: 4}
+expectations.py   what must come out
+"""
+
+from shardsim.scenario.expectations import Expectation
+from shardsim.scenario.loading import Scenario, load_scenario, make_scenario
+
+__all__ = ["Expectation", "Scenario", "load_scenario", "make_scenario"]

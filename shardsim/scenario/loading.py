@@ -1,0 +1,284 @@
+"""Scenarios: what to run on which machine, from a YAML file or from Python.
+
+A file and the arguments of `make_scenario` take the same way: a document, checked against one
+form, then read value by value, so that every fault has its place, in the file or in the option.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, ValidationInfo
+
+from shardsim.catalogue import find_topology
+from shardsim.documents import (
+    Document,
+    Faults,
+    Mark,
+    Record,
+    described,
+    nearest,
+    plain,
+    read_document,
+    validate,
+)
+from shardsim.documents.fields import dtype_of
+from shardsim.errors import ScenarioError, Source
+from shardsim.mesh import Mesh, lay_mesh
+from shardsim.notation import Collective, Contraction, Statement, parse
+from shardsim.program import Dtypes, Options, Program, arrays_of, bind_program
+from shardsim.scenario.expectations import Expectation, read_expectations
+from shardsim.scenario.pairs import read_pairs, read_sizes
+from shardsim.topology import Topology
+from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
+
+__all__ = ["Scenario", "load_scenario", "make_scenario"]
+
+NOT_YET = (
+    "strategies", "sweep", "uneven", "tile", "efficiency", "matmul_efficiency", "launch_overhead"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A program on a machine, how to run it, and what must come out."""
+
+    name: str
+    program: Program
+    options: Options
+    expectations: tuple[Expectation, ...] = ()
+
+
+def _either(*kinds: type, form: str) -> PlainValidator:
+    """Lets values of some types through; the others are no `form`."""
+
+    def check(value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, kinds):
+            raise ScenarioError(f"{info.field_name} must be {form}, not {described(value)}")
+        return value
+
+    return PlainValidator(check)
+
+
+_Reference = Annotated[
+    object,
+    _either(str, dict, os.PathLike, Topology, form="CHIP:SHAPE, a YAML file or a mapping"),
+]
+_Sizes = Annotated[object, _either(str, dict, form="a mapping such as {X: 4}")]
+_Words = Annotated[object, _either(str, dict, form="a word or a mapping such as {A: int8}")]
+_Lines = Annotated[
+    object, _either(str, list, Contraction, Collective, form="a list of lines of notation")
+]
+
+
+class ScenarioForm(Record):
+    """The form of a scenario file."""
+
+    name: str = ""
+    topology: _Reference
+    mesh: _Sizes | None = None
+    layout: _Sizes | None = None
+    dims: _Sizes
+    dtype: _Words | None = None
+    overlap: Overlap = Overlap.ASYNC
+    latency_model: LatencyModel = LatencyModel.ADDITIVE
+    algorithm: Algorithm | None = None
+    policy: Policy = Policy.TEXTBOOK
+    objective: Objective = Objective.TIME
+    program: _Lines
+    expect: dict[str, object] | None = None
+
+    @classmethod
+    def not_yet(cls) -> tuple[str, ...]:
+        """Keys of later versions."""
+        return NOT_YET
+
+
+def load_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """Reads a scenario file; a topology file that it names may stand beside it.
+
+    Raises:
+        InputError: one thing is wrong with it.
+        InputErrors: several things are.
+    """
+    file = Path(path)
+    return _scenario(read_document(file), file.stem, file.parent)
+
+
+def make_scenario(
+    program: str | Statement | Sequence[str | Statement],
+    *,
+    topology: str | os.PathLike[str] | Mapping[str, object] | Topology,
+    dims: Mapping[str, int] | str,
+    mesh: Mapping[str, int] | str | None = None,
+    layout: Mapping[str, str] | str | None = None,
+    dtype: str | Mapping[str, str] | None = None,
+    overlap: str = "async",
+    latency_model: str = "additive",
+    algorithm: str | None = None,
+    policy: str = "textbook",
+    objective: str = "time",
+    name: str | None = None,
+) -> Scenario:
+    """A scenario from Python values, or from texts as on the command line: "X=4,Y=4".
+
+    Raises:
+        InputError: one thing is wrong; its place is in the option or in the expression.
+        InputErrors: several things are.
+
+    >>> made = make_scenario(
+    ...     "A[I, J_X] · B[J_X, K] -> C[I, K]", topology="v5e:4x4", dims="I=64,J=64,K=64"
+    ... )
+    >>> made.name, made.program.mesh.sizes
+    ('A[I, J_X] · B[J_X, K] -> C[I, K]', {'X': 4, 'Y': 4})
+    """
+    given = {
+        "name": name,
+        "topology": topology,
+        "mesh": mesh,
+        "layout": layout,
+        "dims": dims,
+        "dtype": dtype,
+        "overlap": overlap,
+        "latency_model": latency_model,
+        "algorithm": algorithm,
+        "policy": policy,
+        "objective": objective,
+        "program": program,
+    }
+    data = {key: plain(value) for key, value in given.items() if value is not None}
+    return _scenario(Document(data, _option_marks(given)), "", None)
+
+
+def _option_marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Mark]:
+    """Where the texts among the arguments stand: in the option of their name."""
+    marks: dict[tuple[str | int, ...], Mark] = {}
+    for key, value in given.items():
+        if isinstance(value, str | os.PathLike):
+            origin = "expression" if key == "program" else f"--{key.replace('_', '-')}"
+            marks[key,] = Mark(Source(os.fspath(value), origin))
+    lines = plain(given["program"])
+    for index, line in enumerate(lines if isinstance(lines, list) else ()):
+        if isinstance(line, str):
+            marks["program", index] = Mark(Source(line, "expression", index + 1, 1, line))
+    return marks
+
+
+def _scenario(document: Document, default_name: str, base: Path | None) -> Scenario:
+    form = validate(document, ScenarioForm, "the scenario")
+    faults = Faults()
+    mesh = faults.attempt(lambda: _mesh(document, base))
+    extents = faults.attempt(lambda: read_sizes(document, "dims", "dimension"))
+    statements = faults.attempt(lambda: _statements(document))
+    dtypes = faults.attempt(lambda: _dtypes(document, statements))
+    expectations = faults.attempt(lambda: read_expectations(document))
+    program = None
+    if mesh is not None and extents is not None and statements is not None:
+        places = {name: place for name in extents if (place := document.key_place("dims", name))}
+        program = faults.attempt(lambda: bind_program(statements, mesh, extents, dtypes, places))
+    faults.raise_any()
+    assert program is not None
+    assert expectations is not None
+    first = program.statements[0]
+    return Scenario(
+        name=form.name
+        or default_name
+        or (first.source.text.strip() if first.source else str(first)),
+        program=program,
+        options=Options(
+            overlap=form.overlap,
+            latency_model=form.latency_model,
+            algorithm=form.algorithm,
+            policy=form.policy,
+            objective=form.objective,
+        ),
+        expectations=expectations,
+    )
+
+
+def _mesh(document: Document, base: Path | None) -> Mesh:
+    """The mesh over the topology; its faults are found even when the topology has some."""
+    faults = Faults()
+    reference = document.at("topology")
+    is_mapping = isinstance(reference.data, dict)
+    topology = faults.attempt(
+        lambda: find_topology(
+            reference if is_mapping else reference.data, document.source("topology"), base
+        )
+    )
+    sizes, layout = None, None
+    if document.has("mesh"):
+        sizes = faults.attempt(lambda: read_sizes(document, "mesh", "axis"))
+    if document.has("layout"):
+        pairs = faults.attempt(lambda: read_pairs(document, "layout"))
+        layout = {pair.name: str(pair.word) for pair in pairs or ()}
+    faults.raise_any()
+    assert topology is not None
+    key = next((key for key in ("layout", "mesh") if document.has(key)), "topology")
+    return lay_mesh(topology, sizes, layout, document.place(key))
+
+
+def _statements(document: Document) -> tuple[Statement, ...]:
+    faults = Faults()
+    statements = []
+    for line in _lines(document, faults):
+        made = line if isinstance(line, Statement) else faults.attempt(partial(parse, line))
+        if made is not None:
+            statements.append(made)
+    if not statements and not faults.errors:
+        faults.errors.append(
+            ScenarioError(
+                "the program has no lines",
+                "write one such as A[I, J_X] · B[J_X, K] -> C[I, K]",
+                document.place("program"),
+            )
+        )
+    faults.raise_any()
+    return tuple(statements)
+
+
+def _lines(document: Document, faults: Faults) -> list[Source | Statement]:
+    """The lines of the program, without empty ones and comments."""
+    data: Any = document.at("program").data
+    if isinstance(data, str):
+        sources = document.line_sources("program")
+        return [s for s in sources if s.text.strip() and not s.text.lstrip().startswith("#")]
+    lines: list[Source | Statement] = []
+    for index, line in enumerate(data if isinstance(data, list) else [data]):
+        if isinstance(line, Statement):
+            lines.append(line)
+        elif isinstance(line, str):
+            lines.append(document.source("program", index) or Source(line))
+        else:
+            why = f"a line of the program must be text, not {described(line)}"
+            hint = "put the line in quotes" if line else "remove it"
+            place = document.place("program", index)
+            faults.errors.append(ScenarioError(why, hint, place))
+    return lines
+
+
+def _dtypes(document: Document, statements: tuple[Statement, ...] | None) -> Dtypes:
+    """Element types, from a word, a mapping or "A=int8,default=bf16"."""
+    if not document.has("dtype"):
+        return Dtypes()
+    data = document.at("dtype").data
+    if isinstance(data, str) and "=" not in data:
+        return Dtypes(dtype_of(data, document.place("dtype")))
+    faults = Faults()
+    arrays = {a.name: None for s in statements or () for a in arrays_of(s) if a.name is not None}
+    found: dict[str, Dtype] = {}
+    for pair in read_pairs(document, "dtype"):
+        dtype = faults.attempt(partial(dtype_of, pair.word, pair.word_place))
+        found[pair.name] = dtype or Dtype.BF16
+        if statements is not None and pair.name not in (*arrays, "default"):
+            why = f"dtype names {pair.name!r}, which no line of the program has; it has "
+            hint = nearest(pair.name, [*arrays, "default"]) or "remove it"
+            faults.errors.append(ScenarioError(why + ", ".join(arrays), hint, pair.name_place))
+    faults.raise_any()
+    default = found.pop("default", Dtype.BF16)
+    return Dtypes(default, tuple(found.items()))

@@ -1,0 +1,72 @@
+"""Names with numbers or words: a mapping in a file, or a text such as "X=4,Y=4"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+
+from shardsim.documents import Document, Faults
+from shardsim.errors import Place, ScenarioError, Source
+from shardsim.notation import parse_assignments
+from shardsim.units import parse_count
+
+__all__ = ["Pair", "read_pairs", "read_sizes"]
+
+
+def read_sizes(document: Document, key: str, what: str) -> dict[str, int]:
+    """Names with whole numbers, from a mapping or from "I=8192,J=8192".
+
+    Raises:
+        InputError: one thing is wrong.
+        InputErrors: several are.
+    """
+    data = document.at(key).data
+    if isinstance(data, str):
+        return parse_assignments(document.source(key) or data, what)
+    faults = Faults()
+    sizes = {}
+    for name, value in data.items():
+        place = document.place(key, name)
+        said = "" if value is None else value
+        size = faults.attempt(partial(parse_count, said, f"{what} {name}", place))
+        sizes[name] = size or 0
+    faults.raise_any()
+    return sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A name and a word, with their places."""
+
+    name: str
+    word: object
+    name_place: Place | None
+    word_place: Place | None
+
+
+def read_pairs(document: Document, key: str) -> list[Pair]:
+    """Names with words, from a mapping or from "A=int8,B=bf16".
+
+    Raises:
+        ScenarioError: a part of the text is no pair, or a name is given twice.
+    """
+    data = document.at(key).data
+    if isinstance(data, dict):
+        return [
+            Pair(name, word, document.key_place(key, name), document.place(key, name))
+            for name, word in data.items()
+        ]
+    source = document.source(key) or Source(data, key)
+    pairs: list[Pair] = []
+    for part in re.finditer(r"[^,]+", data):
+        place = source.place(part.start(), part.end())
+        name, equals, word = (piece.strip() for piece in part[0].partition("="))
+        if not (name and equals and word) or "=" in word:
+            why = f"expected NAME=WORD for {key}, found {part[0].strip()!r}"
+            raise ScenarioError(why, "write a comma between two pairs", place)
+        if name in (pair.name for pair in pairs):
+            raise ScenarioError(f"{name} is given twice in {key}", "give it once", place)
+        start = part.end() - len(part[0].partition("=")[2].lstrip())
+        pairs.append(Pair(name, word, place, source.place(start, start + len(word))))
+    return pairs

@@ -1,0 +1,180 @@
+"""What happened when: intervals on resources, in exact ticks.
+
+A tick is 1 / `ticks_per_second` seconds, chosen so that every duration of the run is a whole number
+of ticks. A record may stand for several chips that behave alike (`chips_per_record`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from shardsim.units import Seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Activity", "Core", "Interval", "LinkDirection", "Timeline", "Track", "union"]
+
+Span = tuple[int, int]
+
+
+class Core(NamedTuple):
+    """The matrix unit of a chip."""
+
+    chip: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "core"
+
+
+class LinkDirection(NamedTuple):
+    """The link that leaves a chip along a dimension, one way (+1 or -1)."""
+
+    chip: tuple[int, ...]
+    dimension: str
+    direction: int
+
+    def __str__(self) -> str:
+        return f"{self.dimension}{'+' if self.direction > 0 else '-'}"
+
+
+Track = Core | LinkDirection
+
+
+class Interval(NamedTuple):
+    """A resource is busy from `start` to `end` (ticks).
+
+    `step` is the index in the plan. On a link, `sequence` counts the messages of the step on it,
+    and `arrival` is when the message is there; on a core, `sequence` is 0 and `arrival` is `end`.
+    """
+
+    track: Track
+    start: int
+    end: int
+    arrival: int
+    step: int
+    sequence: int
+
+
+class Activity(NamedTuple):
+    """A chip takes part in a step from `start` (inputs there) to `end` (nothing more to do)."""
+
+    step: int
+    chip: tuple[int, ...]
+    start: int
+    end: int
+
+
+def union(spans: Iterable[Span]) -> list[Span]:
+    """The union of spans as disjoint spans in order.
+
+    >>> union([(5, 7), (0, 2), (1, 3)])
+    [(0, 3), (5, 7)]
+    """
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def length(spans: Iterable[Span]) -> int:
+    """The ticks that disjoint spans cover.
+
+    >>> length([(0, 3), (5, 7)])
+    5
+    """
+    return sum(end - start for start, end in spans)
+
+
+def overlap(first: list[Span], second: list[Span]) -> int:
+    """The ticks that two lists of disjoint spans in order have in common.
+
+    >>> overlap([(0, 3), (5, 7)], [(2, 6)])
+    2
+    """
+    total = i = j = 0
+    while i < len(first) and j < len(second):
+        total += max(0, min(first[i][1], second[j][1]) - max(first[i][0], second[j][0]))
+        if first[i][1] <= second[j][1]:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The records of one run, sorted, so that equal runs have equal timelines.
+
+    Attributes:
+        ticks_per_second: Ticks in a second.
+        intervals: What each resource did; intervals of one resource never overlap.
+        activities: When each chip took part in each step.
+        chips_per_record: How many chips each record stands for.
+    """
+
+    ticks_per_second: int
+    intervals: tuple[Interval, ...]
+    activities: tuple[Activity, ...]
+    chips_per_record: int = 1
+
+    def seconds(self, ticks: int) -> Seconds:
+        """Exact seconds."""
+        return Fraction(ticks, self.ticks_per_second)
+
+    @cached_property
+    def makespan(self) -> Seconds:
+        """When the last chip has done its last step."""
+        return self.seconds(max((activity.end for activity in self.activities), default=0))
+
+    @cached_property
+    def by_track(self) -> dict[Track, tuple[Interval, ...]]:
+        """The intervals of each resource, in time order."""
+        tracks: defaultdict[Track, list[Interval]] = defaultdict(list)
+        for interval in self.intervals:
+            tracks[interval.track].append(interval)
+        return {track: tuple(intervals) for track, intervals in tracks.items()}
+
+    @cached_property
+    def chips(self) -> tuple[tuple[int, ...], ...]:
+        """The chips that have records, in order."""
+        return tuple(dict.fromkeys(sorted(activity.chip for activity in self.activities)))
+
+    def busy(self, track: Track) -> Seconds:
+        """How long a resource is busy."""
+        return self.seconds(sum(i.end - i.start for i in self.by_track.get(track, ())))
+
+    def busiest(self) -> Seconds:
+        """How long the busiest resource is busy: no run of this work is shorter."""
+        return max((self.busy(track) for track in self.by_track), default=Fraction(0))
+
+    def step_span(self, step: int) -> tuple[Seconds, Seconds]:
+        """From the first chip's start of a step to the last chip's end."""
+        taken = [a for a in self.activities if a.step == step]
+        start = min((a.start for a in taken), default=0)
+        return self.seconds(start), self.seconds(max((a.end for a in taken), default=0))
+
+    def computing(self, chip: tuple[int, ...]) -> list[Span]:
+        """When a chip's core is busy."""
+        return [(i.start, i.end) for i in self.by_track.get(Core(chip), ())]
+
+    def communicating(self, chip: tuple[int, ...], steps: frozenset[int]) -> list[Span]:
+        """When a chip takes part in one of the given steps (the collectives), latency included."""
+        return union((a.start, a.end) for a in self.by_chip[chip] if a.step in steps)
+
+    @cached_property
+    def by_chip(self) -> dict[tuple[int, ...], tuple[Activity, ...]]:
+        """The activities of each chip."""
+        chips: defaultdict[tuple[int, ...], list[Activity]] = defaultdict(list)
+        for activity in self.activities:
+            chips[activity.chip].append(activity)
+        return {chip: tuple(activities) for chip, activities in chips.items()}

@@ -1,0 +1,279 @@
+"""Scenarios from files and from Python."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shardsim.catalogue import find_topology
+from shardsim.errors import InputErrors, ScenarioError, ShardsimError
+from shardsim.notation import parse
+from shardsim.program import Options
+from shardsim.scenario import Expectation, Scenario, load_scenario, make_scenario
+from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
+
+LINE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
+SIZES = {"I": 64, "J": 64, "K": 64}
+
+FULL = """\
+name: everything
+topology: v5e:4x4
+mesh: {X: 4, Y: 4}
+layout: {X: y, Y: x}
+dims: {I: 8192, J: 8_192, K: 8192}
+dtype: {A: int8, default: bf16}
+overlap: none
+latency_model: floor
+algorithm: line
+policy: cheapest
+objective: bytes
+program:
+  - A[I, J_X] · B[J, K_Y] -> C[I, K_Y]
+  - AllGather_Y C[I, K_Y] -> D[I, K]
+expect:
+  simulated_seconds: {min: 0, max: 1.5 ms}
+  peak_memory_bytes_per_chip: {max: 16 GB}
+  overlap_fraction: {min: 0.25}
+  bound: communication
+"""
+
+SHORT = """\
+topology: v5e:4x4
+dims: I=64,J=64,K=64
+program: A[I, J_X] · B[J_X, K] -> C[I, K]
+"""
+
+
+def load(folder: Path, text: str) -> Scenario:
+    """The scenario of a text in a file."""
+    path = folder / "case.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_scenario(path)
+
+
+def test_a_file_with_every_key(tmp_path: Path) -> None:
+    scenario = load(tmp_path, FULL)
+    program = scenario.program
+    assert scenario.name == "everything"
+    assert [str(statement) for statement in program.statements] == [
+        "A[I, J_X] · B[J, K_Y] -> C[I, K_Y]",
+        "AllGather_Y C[I, K_Y] -> D[I, K]",
+    ]
+    assert program.extents == (("I", 8192), ("J", 8192), ("K", 8192))
+    assert {axis.name: axis.dimension for axis in program.mesh.axes} == {"X": "y", "Y": "x"}
+    assert program.dtypes.by_name == (("A", Dtype.INT8),)
+    assert program.dtypes.default is Dtype.BF16
+    assert scenario.options == Options(
+        overlap=Overlap.NONE,
+        latency_model=LatencyModel.FLOOR,
+        algorithm=Algorithm.LINE,
+        policy=Policy.CHEAPEST,
+        objective=Objective.BYTES,
+    )
+    assert scenario.expectations == (
+        Expectation(quantity="simulated_seconds", low=Fraction(0), high=Fraction(3, 2000)),
+        Expectation(quantity="peak_memory_bytes_per_chip", high=Fraction(16 * 10**9)),
+        Expectation(quantity="overlap_fraction", low=Fraction(1, 4)),
+        Expectation(quantity="bound", word="communication"),
+    )
+
+
+def test_a_short_file(tmp_path: Path) -> None:
+    scenario = load(tmp_path, SHORT)
+    assert scenario.name == "case"
+    assert scenario.options == Options()
+    assert scenario.program.mesh.sizes == {"X": 4, "Y": 4}
+    assert scenario.program.dtypes.default is Dtype.BF16
+    assert scenario.expectations == ()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "|\n  A[I, J_X] · B[J_X, K] -> C[I, K]\n\n  # a comment\n  AllGather_X D[I_X, K]\n",
+        '"A[I, J_X] · B[J_X, K] -> C[I, K]\\nAllGather_X D[I_X, K]"\n',
+        "\n  - 'A[I, J_X] · B[J_X, K] -> C[I, K]'\n  - AllGather_X D[I_X, K]\n",
+    ],
+)
+def test_forms_of_a_program(tmp_path: Path, program: str) -> None:
+    head = "topology: v5e:4x4\ndims: {I: 64, J: 64, K: 64}\nprogram: "
+    assert len(load(tmp_path, head + program).program.statements) == 2
+
+
+def test_a_topology_file_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "pair.yaml").write_text(
+        "chip: v4\ndimensions: [{name: a, size: 4, kind: ring, bandwidth: 1 GB/s}]\n"
+    )
+    scenario = load(tmp_path, SHORT.replace("v5e:4x4", "pair.yaml"))
+    assert scenario.program.mesh.topology.name == "pair"
+
+
+def test_an_inline_topology(tmp_path: Path) -> None:
+    inline = "\n  chip: v4\n  dimensions: [{name: a, size: 4, kind: ring, bandwidth: 1 GB/s}]"
+    scenario = load(tmp_path, SHORT.replace("v5e:4x4", inline))
+    assert scenario.program.mesh.topology.name == "topology"
+
+
+def test_values_and_texts_make_the_same_scenario() -> None:
+    texts = make_scenario(
+        LINE,
+        topology="v5e:4x4",
+        mesh="X=4,Y=4",
+        layout="X=y, Y=x",
+        dims="I=64,J=64,K=64",
+        dtype="A=int8, default=f32",
+    )
+    values = make_scenario(
+        [parse(LINE)],
+        topology=find_topology("v5e:4x4"),
+        mesh={"X": 4, "Y": 4},
+        layout={"X": "y", "Y": "x"},
+        dims=SIZES,
+        dtype={"A": "s8", "default": "float32"},
+        overlap=Overlap.ASYNC,
+        name=LINE,
+    )
+    assert texts == values
+    assert texts.program.dtypes.of(texts.program.statements[0].result) is Dtype.F32
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (LINE, LINE),
+        (parse(LINE), LINE),
+        ((LINE, "AllGather_X D[I_X, K]"), LINE),
+        ([f"  {LINE} "], LINE),
+        (f"\n{LINE}\n# the end\n", LINE),
+    ],
+)
+def test_forms_of_a_program_in_python(program: Any, name: str) -> None:
+    assert make_scenario(program, topology="v5e:4x4", dims=SIZES).name == name
+
+
+def test_other_references_in_python(tmp_path: Path) -> None:
+    path = tmp_path / "four.yaml"
+    path.write_text("chip: v4\ndimensions: [{name: a, size: 4, kind: ring, bandwidth: 1e9}]\n")
+    dimension = {"name": "a", "size": 4, "kind": "ring", "bandwidth": 1e9}
+    inline = {"name": "four", "chip": "v4", "dimensions": (dimension,)}
+    from_file = make_scenario(LINE, topology=path, dims=SIZES)
+    assert make_scenario(LINE, topology=inline, dims=SIZES) == from_file
+
+
+CASES: list[tuple[dict[str, Any], str, str]] = [
+    ({"mesh": "X=4,Y=b"}, "axis Y must be a whole number, 1 or more; it is 'b'", "--mesh:1:7"),
+    ({"mesh": "X=4,Y=8"}, "the mesh X=4, Y=8 has 4 x 8 = 32 chips", "--mesh:1:1"),
+    ({"mesh": {"X": 4.5}}, "axis X must be a whole number, 1 or more; it is '4.5'", "None"),
+    ({"mesh": 4}, "mesh must be a mapping such as {X: 4}, not 4", "None"),
+    ({"layout": "X=y,Y"}, "expected NAME=WORD for layout, found 'Y'", "--layout:1:5"),
+    ({"layout": "X=y,X=x"}, "X is given twice in layout", "--layout:1:5"),
+    ({"layout": "X=w,Y=y"}, "layout puts axis X on dimension w", "--layout:1:1"),
+    ({"dims": "I=64,J=-1,K=64"}, "dimension J must be a whole number, 1 or more", "--dims:1:8"),
+    ({"dims": "I=64,J=64,K=64,Q=1"}, "dimension Q has an extent but is in no", "--dims:1:1"),
+    ({"dims": ""}, "no dimension is given", "--dims:1:1"),
+    ({"dims": {"I": 64, "J": True, "K": 1}}, "dimension J must be a whole number", "None"),
+    (
+        {"dims": {"I": 64, "J": 62, "K": 64}},
+        "dimension J of extent 62 is not divi",
+        "expression:1:15",
+    ),
+    ({"topology": "v5e:4xx4"}, "a size is missing in 'v5e:4xx4'", "--topology:1:7"),
+    ({"topology": 5}, "topology must be CHIP:SHAPE, a YAML file or a mapping, not 5", "None"),
+    ({"topology": {}}, "the topology has no key 'chip'", "None"),
+    ({"dtype": "bf17"}, "'bf17' is no dtype; known: f64", "--dtype:1:1"),
+    ({"dtype": "A=int8,B=x"}, "'x' is no dtype; known: f64", "--dtype:1:10"),
+    ({"dtype": "A= int8 ,b=bf16"}, "dtype names 'b', which no line", "--dtype:1:10"),
+    ({"dtype": {"Q": "bf16"}}, "dtype names 'Q', which no line of the program has", "None"),
+    ({"overlap": "asink"}, "overlap must be one of none, async; it is 'asink'", "--overlap:1:1"),
+    ({"latency_model": ""}, "latency_model must be one of additive, floor", "--latency-model:1:1"),
+    ({"algorithm": "x"}, "algorithm must be one of balanced, whole_shards", "--algorithm:1:1"),
+    ({"program": "A[I"}, "expected ',' or ']' to close the dimensions of A", "expression:1:4"),
+    ({"program": [LINE, "A[I"]}, "expected ',' or ']' to close the dimens", "expression:2:4"),
+    ({"program": f"{LINE}\nA[I"}, "expected ',' or ']' to close the dimens", "expression:2:4"),
+    ({"program": ""}, "the program has no lines", "expression:1:1"),
+    ({"program": []}, "the program has no lines", "None"),
+    ({"program": 3}, "program must be a list of lines of notation, not 3", "None"),
+    ({"program": [3]}, "a line of the program must be text, not 3", "None"),
+    ({"name": 3}, "name must be text; it is 3", "None"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message", "place"), CASES)
+def test_one_fault_in_python(changes: dict[str, Any], message: str, place: str) -> None:
+    given: dict[str, Any] = {"program": LINE, "topology": "v5e:4x4", "dims": SIZES, **changes}
+    with pytest.raises(ShardsimError) as caught:
+        make_scenario(given.pop("program"), **given)
+    error = caught.value
+    first = error.errors[0] if isinstance(error, InputErrors) else error
+    assert first.message.startswith(message)
+    assert str(first.place) == place  # type: ignore[attr-defined]
+
+
+def test_faults_of_all_options_are_told_together() -> None:
+    with pytest.raises(InputErrors) as caught:
+        make_scenario("A[I", topology="v5x:4", mesh="X=0", dims="I=x", dtype="bf17")
+    assert sorted(str(error.place) for error in caught.value.errors) == [
+        "--dims:1:3",
+        "--dtype:1:1",
+        "--mesh:1:3",
+        "--topology:1:1",
+        "expression:1:4",
+    ]
+
+
+def test_array_names_are_not_checked_while_the_program_has_faults() -> None:
+    with pytest.raises(ShardsimError) as caught:
+        make_scenario("A[I", topology="v5e:4x4", dims=SIZES, dtype="Q=bf16")
+    assert "dtype" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("expectation", "value", "met", "text"),
+    [
+        (
+            Expectation(quantity="compute_seconds", high=Fraction(1, 1000)),
+            Fraction(1, 1000),
+            True,
+            "compute_seconds is 1 ms, expected at most 1 ms",
+        ),
+        (
+            Expectation(quantity="flops_utilization", low=Fraction(1, 2), high=Fraction(1)),
+            Fraction(1, 3),
+            False,
+            "flops_utilization is 0.3333, expected at least 0.5 and at most 1",
+        ),
+        (
+            Expectation(quantity="peak_memory_bytes_per_chip", high=Fraction(10**9)),
+            2 * 10**9,
+            False,
+            "peak_memory_bytes_per_chip is 2 GB, expected at most 1 GB",
+        ),
+        (
+            Expectation(quantity="bound", word="memory"),
+            "latency",
+            False,
+            "bound is latency, expected memory",
+        ),
+        (
+            Expectation(quantity="bound", word="memory"),
+            "memory",
+            True,
+            "bound is memory, expected memory",
+        ),
+    ],
+)
+def test_expectations(expectation: Expectation, value: Any, met: bool, text: str) -> None:
+    assert expectation.met(value) is met
+    assert expectation.text(value) == text
+
+
+def test_a_scenario_that_is_a_topology_says_what_is_missing() -> None:
+    path = Path(__file__).parents[2] / "topologies" / "ring-of-8.yaml"
+    with pytest.raises(InputErrors) as caught:
+        load_scenario(path)
+    kinds = {type(error) for error in caught.value.errors}
+    assert kinds == {ScenarioError}
+    assert len(caught.value.errors) == 5
