@@ -15,6 +15,7 @@ an exception anew from `args`.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 __all__ = [
@@ -34,7 +35,8 @@ __all__ = [
     "TopologyError",
 ]
 
-WINDOW = 96
+PAGE = 100
+WINDOW = 94
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Source:
         return Place(self.origin, self.line + row, column, shown, width)
 
 
+def _help(hint: str) -> str:
+    """The way out, wrapped to the width of a terminal page."""
+    return textwrap.fill(hint, PAGE, initial_indent="  help: ", subsequent_indent=" " * 8)
+
+
 class ShardsimError(Exception):
     """The base of all errors of this package.
 
@@ -107,7 +114,7 @@ class ShardsimError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message + (f"\n  help: {self.hint}" if self.hint else "")
+        return self.message + (f"\n{_help(self.hint)}" if self.hint else "")
 
 
 class InputError(ShardsimError, ValueError):
@@ -130,7 +137,7 @@ class InputError(ShardsimError, ValueError):
         if self.place is not None:
             lines += [f"  --> {self.place}", self.place.picture()]
         if self.hint:
-            lines.append(f"  help: {self.hint}")
+            lines.append(_help(self.hint))
         return "\n".join(lines)
 
 

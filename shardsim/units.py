@@ -7,8 +7,8 @@ means one millionth exactly.
 
 from __future__ import annotations
 
-import math
 import re
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from shardsim.errors import Place, QuantityError
@@ -62,6 +62,7 @@ UNITS: dict[str, dict[str, Fraction]] = {
     },
 }
 
+_THREE_DIGITS = Context(prec=3)
 _NUMBER = re.compile(r"[+-]?(\d+(?:_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -76,7 +77,7 @@ def exact(value: float | str | Fraction, place: Place | None = None) -> Fraction
     """
     if isinstance(value, bool):
         raise QuantityError(f"{value} is not a number", "write a number", place)
-    text = repr(value) if isinstance(value, float) else str(value).strip()
+    text = repr(float(value)) if isinstance(value, float) else str(value).strip()
     if isinstance(value, Fraction | int):
         number = Fraction(value)
     else:
@@ -167,13 +168,12 @@ def parse_count(value: object, what: str, place: Place | None = None) -> int:
 
 
 def _three(value: Fraction, scale: Fraction) -> str:
-    """Three significant digits of value/scale, never in exponent form."""
-    scaled = float(value / scale)
-    if scaled == 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(scaled))))
-    text = f"{scaled:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text and scaled == round(scaled) else text
+    """Three significant digits of value/scale, whole numbers in full, never in exponent form."""
+    scaled = value / scale
+    if scaled.denominator == 1 or abs(scaled) >= 1000:
+        return str(round(scaled))
+    rounded = _THREE_DIGITS.divide(Decimal(scaled.numerator), Decimal(scaled.denominator))
+    return f"{rounded:.{max(0, 2 - rounded.adjusted())}f}"
 
 
 def _prefixed(value: Fraction, steps: list[tuple[Fraction, str]]) -> str:

@@ -63,7 +63,7 @@ class Hops:
         return _neighbour(self._step(message), link.chip, link.direction)
 
     def blocks(self, message: Message) -> list[str]:
-        """The pieces it carries: `3`, or `0→3` (from whom, to whom), and the share of a cut block."""
+        """The blocks it carries: `3`, or `0→3` (from whom, to whom); the share of a cut one."""
         _, send = self.send(message)
         texts = []
         for piece in send.pieces:

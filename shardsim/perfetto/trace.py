@@ -30,7 +30,7 @@ __all__ = ["MOST_CHIPS", "trace_events"]
 MOST_CHIPS = 64
 MOST_BLOCKS_IN_A_NAME = 3
 LARGEST_EXACT = 2**53
-NAME, SLICE, FLOW, COUNTER = range(4)
+NAME, SLICE, LEAVE, ARRIVE, COUNTER = range(5)  # the order of events at equal times
 
 Event = dict[str, Any]
 Thread = tuple[int, int]
@@ -187,8 +187,8 @@ class _Trace:
             start, end = self._ns(shown[earlier].start), self._ns(shown[earlier].end)
             leaves, arrives = max(start, end - 1), self._ns(shown[later].start)
             more = {"cat": "hop", "id": flow}
-            self._add(FLOW, "s", "hop", leaves, self.threads[earlier.link], more)
-            self._add(FLOW, "f", "hop", arrives, self.threads[later.link], more | {"bp": "e"})
+            self._add(LEAVE, "s", "hop", leaves, self.threads[earlier.link], more)
+            self._add(ARRIVE, "f", "hop", arrives, self.threads[later.link], more | {"bp": "e"})
 
     # Counters.
 
@@ -221,7 +221,7 @@ class _Trace:
         return (2 * 10**9 * ticks + per_second) // (2 * per_second)
 
     def _add(self, kind: int, phase: str, name: str, ns: int, thread: Thread, more: Event) -> None:
-        """Keeps an event. At equal times slices come before arrows, which bind to open slices."""
+        """Keeps an event. Slices come before arrows, which bind to slices that are open."""
         event = {"name": name, "ph": phase, "ts": ns / 1000, "pid": thread[0], "tid": thread[1]}
         self.events.append(((ns, kind, thread), event | more))
 

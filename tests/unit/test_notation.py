@@ -477,7 +477,7 @@ def test_assignments(text: str, sizes: dict[str, int]) -> None:
         ("I=0", 3, "dimension I must be from 1 to 1e18; it is 0"),
         ("J=1, I=-1", 8, "dimension I must be a whole number, 1 or more; it is '-1'"),
         ("I=1e400", 3, "dimension I must be a whole number, 1 or more; it is '1e400'"),
-        ("I=8_", 3, "dimension I must be a whole number; it is '8_'"),
+        ("I=8_", 3, "dimension I must be a whole number, 1 or more; it is '8_'"),
     ],
 )
 def test_bad_assignments(text: str, column: int, message: str) -> None:

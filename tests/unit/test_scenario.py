@@ -178,7 +178,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"dims": {"I": 64, "J": 62, "K": 64}},
         "dimension J of extent 62 is not divi",
-        "expression:1:15",
+        "expression:1:6",
     ),
     ({"topology": "v5e:4xx4"}, "a size is missing in 'v5e:4xx4'", "--topology:1:7"),
     ({"topology": 5}, "topology must be CHIP:SHAPE, a YAML file or a mapping, not 5", "None"),

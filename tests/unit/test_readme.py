@@ -1,0 +1,63 @@
+"""The README is true: its commands, what it says they print, its Python, its YAML."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import shardsim as ss
+from shardsim.cli import main
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)\n```", README, re.DOTALL)
+
+
+def printed(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> str:
+    """What `shardsim ...` prints on stdout and stderr, without trailing blanks."""
+    monkeypatch.setattr("sys.argv", ["shardsim", *shlex.split(command)[1:]])
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code in {0, 2}
+    both = capsys.readouterr()
+    return "\n".join(line.rstrip() for line in (both.out + both.err).strip().splitlines())
+
+
+def test_there_are_two_commands_of_one_line() -> None:
+    commands = blocks("sh")
+    assert len(commands) == 2
+    assert all("\n" not in command for command in commands)
+
+
+def test_the_first_command_prints_what_the_readme_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = blocks("sh")[0].split(" && ")[-1]
+    assert printed(command, monkeypatch, capsys) == blocks("text")[0]
+
+
+def test_the_fault_is_printed_as_the_readme_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, rest = blocks("text")[1].split("\n", 1)
+    assert printed(first.removeprefix("$ "), monkeypatch, capsys) == rest
+
+
+def test_the_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    exec(blocks("python")[0], {})  # noqa: S102  # the README's own text
+
+
+def test_the_yaml_is_a_topology(tmp_path: Path) -> None:
+    path = tmp_path / "machine.yaml"
+    path.write_text(blocks("yaml")[0], encoding="utf-8")
+    plan = ss.plan("AllGather_Y A[I_Y] -> A[I]", topology=str(path), dims={"I": 64})
+    assert [axis.kind.value for axis in plan.mesh.axes] == ["line", "ring"]
