@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shardsim.comparison import Run
+    from shardsim.notation import Statement
     from shardsim.planner import Plan
     from shardsim.scenario import Scenario
+
+    What = Scenario | str | Statement | Sequence[str | Statement]
 
 __all__ = ["plan", "run"]
 
 
-def plan(program: str | Sequence[str], **settings: Any) -> Plan:
+def plan(what: What, **settings: Any) -> Plan:
     """Plans a line of notation (or several) on a machine.
 
     Args:
-        program: The notation.
+        what: The notation; or a scenario, which says all settings itself.
         settings: `topology` and `dims`; optionally `mesh`, `layout`, `dtype`, `policy`,
-        `objective`,
-            `algorithm`, `latency_model`: as in a scenario file.
+            `objective`, `algorithm`, `latency_model`, `name`: as in a scenario file.
 
     Returns:
         The plan: `steps`, `alternatives`, `to_dict()`.
@@ -35,12 +37,11 @@ def plan(program: str | Sequence[str], **settings: Any) -> Plan:
     ['matmul', 'all_reduce']
     """
     from shardsim.comparison import plan_scenario
-    from shardsim.scenario import make_scenario
 
-    return plan_scenario(make_scenario(program, **settings))
+    return plan_scenario(_scenario(what, settings))
 
 
-def run(what: Scenario | str | Sequence[str], **settings: Any) -> Run:
+def run(what: What, **settings: Any) -> Run:
     """Runs a scenario, or a line of notation (or several) with the settings of `plan`.
 
     Args:
@@ -58,7 +59,35 @@ def run(what: Scenario | str | Sequence[str], **settings: Any) -> Run:
     562.24
     """
     from shardsim.comparison import run_scenario
+
+    return run_scenario(_scenario(what, settings))
+
+
+def _scenario(what: What, settings: Mapping[str, Any]) -> Scenario:
+    """The scenario itself, or one of notation and settings; unknown settings are refused."""
+    import inspect
+
+    from shardsim.documents import nearest
+    from shardsim.errors import ScenarioError
     from shardsim.scenario import Scenario, make_scenario
 
-    scenario = what if isinstance(what, Scenario) else make_scenario(what, **settings)
-    return run_scenario(scenario)
+    if isinstance(what, Scenario):
+        if settings:
+            raise ScenarioError(
+                f"{', '.join(settings)}: not together with a scenario, which says this itself",
+                "leave the settings out, or give the notation instead of the scenario",
+            )
+        return what
+    known = [name for name in inspect.signature(make_scenario).parameters if name != "program"]
+    for name in settings:
+        if name not in known:
+            raise ScenarioError(
+                f"unknown setting {name}; known: {', '.join(known)}",
+                nearest(name, known) or "leave it out",
+            )
+    for name, example in (("topology", '"v5e:4x4"'), ("dims", '{"I": 8192}')):
+        if name not in settings:
+            raise ScenarioError(
+                f"{name} is missing; a line of notation needs it", f"add {name}={example}"
+            )
+    return make_scenario(what, **settings)

@@ -6,7 +6,10 @@ command imports what it needs when it runs, so `--help` is quick.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
+import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -27,16 +30,22 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 EXPECTATION_FAILED = 1
 BAD_INPUT = 2
 MANY_CHIPS = 512
+YAML = (".yaml", ".yml")
+ASCII = str.maketrans({"·": "*", "→": "->", "≥": ">=", "µ": "u", "×": "x", "Δ": "d"})
 
 What = Annotated[
     list[str],
-    typer.Argument(help="Notation (one argument per statement), or a scenario YAML file."),
+    typer.Argument(
+        metavar="NOTATION|FILE",
+        help="Notation (one argument per statement), or a scenario YAML file.",
+    ),
 ]
 TopologyOption = Annotated[
     str | None,
@@ -74,13 +83,14 @@ def _root(
     if version:
         from shardsim import __version__
 
-        typer.echo(f"shardsim {__version__}")
+        _write(f"shardsim {__version__}\n")
         raise typer.Exit
 
 
-@app.command()
+@app.command(short_help="Plan and simulate: tables, totals and a strip chart.")
 def run(
     what: What,
+    *,
     topology: TopologyOption = None,
     mesh: MeshOption = None,
     layout: LayoutOption = None,
@@ -118,23 +128,24 @@ def run(
         from shardsim.perfetto import write_trace
 
         write_trace(result, trace)
-        typer.echo(f"trace written to {trace}; open it at ui.perfetto.dev", err=True)
+        _say(f"trace written to {trace}; open it at ui.perfetto.dev")
     if as_json:
         _print_json(result.to_dict())
     else:
-        from shardsim.report import run_report, show
+        from shardsim.report import render, run_report
 
-        show(run_report(result))
+        _write(render(run_report(result), sys.stdout))
     failed = [check.text for check in result.checks() if not check.met]
     for text in failed:
-        typer.echo(f"expectation not met: {text}", err=True)
+        _say(f"expectation not met: {text}")
     if failed:
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-@app.command()
+@app.command(short_help="Plan only: the steps, the rules, the other ways.")
 def plan(
     what: What,
+    *,
     topology: TopologyOption = None,
     mesh: MeshOption = None,
     layout: LayoutOption = None,
@@ -165,12 +176,13 @@ def plan(
     if as_json:
         _print_json({"name": scenario.name, **made.to_dict()})
     else:
-        from shardsim.report import plan_report, show
+        from shardsim.report import plan_report, render
 
-        show(plan_report(made, scenario.name, scenario.options.policy))
+        report = plan_report(made, scenario.name, scenario.options.policy)
+        _write(render(report, sys.stdout))
 
 
-@app.command()
+@app.command(short_help="Show a topology: what wraps, and why.")
 def show(
     topology: Annotated[str, typer.Argument(help="CHIP:SHAPE, or a topology file.")],
     as_json: JsonOption = False,
@@ -184,10 +196,9 @@ def show(
     if as_json:
         _print_json(found.to_dict())
     else:
-        from shardsim.report import show as print_report
-        from shardsim.report import topology_report
+        from shardsim.report import render, topology_report
 
-        print_report(topology_report(found, lay_mesh(found)))
+        _write(render(topology_report(found, lay_mesh(found)), sys.stdout))
 
 
 def _scenario(what: list[str], **options: str | None) -> Scenario:
@@ -196,7 +207,7 @@ def _scenario(what: list[str], **options: str | None) -> Scenario:
     from shardsim.scenario import load_scenario, make_scenario
 
     given = {name: value for name, value in options.items() if value is not None}
-    if _is_file(what):
+    if _is_file(what, alone=not given):
         if given:
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ScenarioError(
@@ -204,21 +215,33 @@ def _scenario(what: list[str], **options: str | None) -> Scenario:
                 f"change {what[0]}, or write the notation instead of the file",
             )
         return load_scenario(what[0])
+    file = next((text for text in what if text.endswith(YAML)), None)
+    if file is not None and len(what) > 1:
+        raise ScenarioError(
+            f"{len(what)} arguments, and one of them is the file {file}",
+            "give one scenario file alone, or statements in the notation",
+        )
     for name, example in (("topology", "v5e:4x4"), ("dims", "I=8192,J=8192,K=8192")):
         if name not in given:
             raise ScenarioError(
                 f"--{name} is missing; a line of notation needs it",
-                f"add --{name} {example}, or name a scenario file instead of {what[0]!r}",
+                f"add --{name} {example}, or name a scenario file instead of the notation",
             )
-    return make_scenario(what if len(what) > 1 else what[0], **given)  # type: ignore[arg-type]
+    return make_scenario(what if len(what) > 1 else what[0], **given)
 
 
-def _is_file(what: list[str]) -> bool:
-    """One argument that is not notation: no bracket, and a YAML name or something on the disk."""
+def _is_file(what: list[str], *, alone: bool) -> bool:
+    """One argument that is not notation: no bracket, and a YAML name or something on the disk.
+
+    Where it stands alone, without the options that notation needs, it can only be a file.
+    """
     text = what[0]
-    if len(what) > 1 or "[" in text or "\n" in text:
+    if len(what) > 1 or "[" in text or "\n" in text or not text.strip():
         return False
-    return text.endswith((".yaml", ".yml")) or Path(text).exists()
+    try:
+        return alone or text.endswith(YAML) or Path(text).exists()
+    except OSError:  # too long for a name
+        return False
 
 
 def _progress(scenario: Scenario) -> AbstractContextManager[Any]:
@@ -232,18 +255,51 @@ def _progress(scenario: Scenario) -> AbstractContextManager[Any]:
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    unicode = codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
+    _write(json.dumps(document, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n")
+
+
+def _write(text: str) -> None:
+    """Writes to stdout; when the reader has gone (`| head`), the rest is nobody's loss.
+
+    Raises:
+        InputError: the text cannot be written: a full disk.
+    """
+    from shardsim.errors import InputError
+
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # the interpreter flushes once more at its end
+        os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            raise InputError(f"cannot write the output: {error.strerror}") from error
+
+
+def _say(text: str) -> None:
+    """A diagnostic, on stderr."""
+    sys.stderr.write(f"{text}\n")
+
+
+def _as_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Near spellings for a terminal without Unicode; `*` for `·` can be read back."""
+    assert isinstance(error, UnicodeEncodeError)
+    wanted = error.object[error.start : error.end].translate(ASCII)
+    return "".join(char if char.isascii() else "?" for char in wanted), error.end
 
 
 def main() -> None:
     """The entry point: faults become a message on stderr and an exit code, never a traceback."""
     from shardsim.errors import InputError, ShardsimError
 
+    codecs.register_error("shardsim", _as_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="shardsim")
     try:
-        app()
+        app(prog_name="shardsim")
     except ShardsimError as error:
-        typer.echo(f"error: {error}", err=True)
+        _say(f"error: {error}")
         sys.exit(BAD_INPUT if isinstance(error, InputError | ValueError) else EXPECTATION_FAILED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardsim.cost import CostModel
-from shardsim.engine import simulate
 from shardsim.planner import CollectiveStep, MatmulStep, make_plan
-from shardsim.planner.steps import number, step_dict, value_dict
+from shardsim.planner.steps import step_dict, value_dict
 from shardsim.timeline import overlap as common
-from shardsim.units import Bytes, Seconds
+from shardsim.units import Bytes, Seconds, number
 from shardsim.vocabulary import Overlap
 
 if TYPE_CHECKING:
@@ -171,10 +170,13 @@ def run_scenario(scenario: Scenario) -> Run:
     The plan is simulated step after step (for each step's own time and the upper bound), and with
     the scenario's overlap.
     """
+    from shardsim.engine import simulate  # here, so that planning does not load it
+
     plan = plan_scenario(scenario)
     apart = simulate(plan, Overlap.NONE)
     overlap = scenario.options.overlap
-    timeline = apart if overlap is Overlap.NONE else simulate(plan, overlap)
+    one = overlap is Overlap.NONE or len(plan.steps) < 2
+    timeline = apart if one else simulate(plan, overlap)
     steps = []
     for index, step in enumerate(plan.steps):
         alone_start, alone_end = apart.step_span(index)

@@ -41,7 +41,7 @@ class Chip:
         names = ", ".join(known.value for known, _ in self.peaks)
         raise TopologyError(
             f"chip {self.name} has no peak FLOP/s for {dtype.value}; it has {names}",
-            "choose one of these dtypes, or describe the chip with its own figure in a topology file",
+            "choose one of these dtypes, or give the chip a figure of its own in a topology file",
         )
 
 

@@ -156,11 +156,12 @@ def _mismatch(
     topology: Topology, sizes: Mapping[str, int], place: Place | None
 ) -> MeshError | NotYetError:
     shape = "x".join(map(str, topology.shape))
-    product = " x ".join(map(str, sizes.values()))
+    factors = " x ".join(map(str, sizes.values()))
+    product = f"{factors} = " if len(sizes) > 1 else ""
     said = ", ".join(f"{name}={size}" for name, size in sizes.items())
     if math.prod(sizes.values()) != topology.size:
         return MeshError(
-            f"the mesh {said} has {product} = {math.prod(sizes.values())} chips, "
+            f"the mesh {said} has {product}{math.prod(sizes.values())} chips, "
             f"but {topology.name} has {topology.size}",
             f"the sizes must multiply to {topology.size}; "
             f"{topology.name} has the dimensions {shape}",

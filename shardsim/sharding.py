@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ShardedArray", "bind", "check_arrays"]
 
+MOST_ELEMENTS = 10**30
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardedArray:
@@ -152,6 +154,13 @@ def _faults(
             ways = math.prod(mesh.axis(axis).size for axis in dim.axes)
             if extents[dim.name] % ways:
                 yield _uneven(dim, extents[dim.name], mesh, place)
+    elements = math.prod(extents.get(dim.name, 1) for dim in array.dims)
+    if elements > MOST_ELEMENTS:
+        yield ShardingError(
+            f"{array} has more than 1e30 elements",
+            "make an extent smaller",
+            _place(source, array.span),
+        )
 
 
 def _uneven(dim: Dim, extent: int, mesh: Mesh, place: Place | None) -> ShardingError:

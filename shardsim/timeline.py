@@ -159,9 +159,16 @@ class Timeline:
 
     def step_span(self, step: int) -> tuple[Seconds, Seconds]:
         """From the first chip's start of a step to the last chip's end."""
-        taken = [a for a in self.activities if a.step == step]
-        start = min((a.start for a in taken), default=0)
-        return self.seconds(start), self.seconds(max((a.end for a in taken), default=0))
+        start, end = self._spans.get(step, (0, 0))
+        return self.seconds(start), self.seconds(end)
+
+    @cached_property
+    def _spans(self) -> dict[int, Span]:
+        spans: dict[int, Span] = {}
+        for a in self.activities:
+            start, end = spans.get(a.step, (a.start, a.end))
+            spans[a.step] = (min(start, a.start), max(end, a.end))
+        return spans
 
     def computing(self, chip: tuple[int, ...]) -> list[Span]:
         """When a chip's core is busy."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardsim.errors import TopologyError
 from shardsim.hardware import Chip, Link
+from shardsim.units import number
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ class Topology:
             "chip": {
                 "name": chip.name,
                 "title": chip.title,
-                "flops_per_second": {dtype.value: float(rate) for dtype, rate in chip.peaks},
-                "hbm_bandwidth_bytes_per_second": float(chip.hbm_bandwidth),
-                "hbm_capacity_bytes": float(chip.hbm_capacity),
+                "flops_per_second": {dtype.value: number(rate) for dtype, rate in chip.peaks},
+                "hbm_bandwidth_bytes_per_second": number(chip.hbm_bandwidth),
+                "hbm_capacity_bytes": number(chip.hbm_capacity),
             },
             "dimensions": [
                 {
@@ -104,7 +105,7 @@ class Topology:
                     "size": dimension.size,
                     "kind": dimension.kind.value,
                     "reason": dimension.reason,
-                    "one_way_bandwidth_bytes_per_second": float(dimension.link.one_way_bandwidth),
+                    "one_way_bandwidth_bytes_per_second": number(dimension.link.one_way_bandwidth),
                     "latency_seconds": float(dimension.link.latency),
                 }
                 for dimension in self.dimensions

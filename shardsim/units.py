@@ -24,6 +24,7 @@ __all__ = [
     "format_flops",
     "format_rate",
     "format_seconds",
+    "number",
     "parse_count",
     "parse_quantity",
 ]
@@ -165,6 +166,15 @@ def parse_count(value: object, what: str, place: Place | None = None) -> int:
             place,
         )
     return number
+
+
+def number(value: Fraction) -> int | float:
+    """An exact number for JSON: an int where it is whole.
+
+    >>> number(Fraction(6, 3)), number(Fraction(1, 4))
+    (2, 0.25)
+    """
+    return value.numerator if value.denominator == 1 else float(value)
 
 
 def _three(value: Fraction, scale: Fraction) -> str:

@@ -9,7 +9,7 @@ bandwidth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
@@ -58,11 +58,12 @@ class Send:
     pieces: tuple[Piece, ...]
     action: Action
     needs: tuple[Need, ...] = ()
+    size: Fraction = field(init=False, compare=False, repr=False)
+    """The size in blocks."""
 
-    @property
-    def size(self) -> Fraction:
-        """The size in blocks."""
-        return sum((piece.size for piece in self.pieces), Fraction(0))
+    def __post_init__(self) -> None:
+        size = sum((piece.size for piece in self.pieces), Fraction(0))
+        object.__setattr__(self, "size", size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from shardsim.timeline import Activity, Core, Interval, LinkDirection, Timeline
 from shardsim.vocabulary import LatencyModel, Overlap
 
 if TYPE_CHECKING:
-    from shardsim.collectives import Lane, Need, Send
+    from shardsim.collectives import Lane, Need
     from shardsim.topology import Coordinate
 
 __all__ = ["simulate"]
@@ -112,6 +112,7 @@ class _Simulation:
         self.ticks_per_second = self._common_denominator()
         self.parts = [{chip: _Part(self.env) for chip in self.chips} for _ in plan.steps]
         self.intervals: list[Interval] = []
+        self.durations: dict[tuple[int, int, int], tuple[int, int]] = {}
         self.waiting: dict[Waiter, tuple[int | None, Need]] = {}
 
     def run(self) -> Timeline:
@@ -123,13 +124,9 @@ class _Simulation:
         ]
         for process in self.order(processes):
             self.env.process(process)
-        everything = self.env.all_of([p.done for parts in self.parts for p in parts.values()])
-        try:
-            self.env.run(until=everything)
-        except RuntimeError as error:
-            if everything.triggered:
-                raise
-            raise self._deadlock() from error
+        self.env.run()
+        if not all(part.done.triggered for parts in self.parts for part in parts.values()):
+            raise self._deadlock()
         return Timeline(
             ticks_per_second=self.ticks_per_second,
             intervals=tuple(sorted(self.intervals)),
@@ -183,7 +180,7 @@ class _Simulation:
                 processes = [self._slice(index, chip)]
             case MatmulStep():
                 processes = [self._multiply(index, chip, step)]
-            case CollectiveStep():
+            case _:
                 program = self.programs(step, self.plan.mesh.position(chip, step.axis.name))
                 processes = [self._send(index, chip, step, lane) for lane in program.lanes]
                 processes.append(self._receive(index, chip, program))
@@ -236,7 +233,7 @@ class _Simulation:
                     del self.waiting[key]
             yield link.request((index, number))
             start = self._now()
-            held, after = self._durations(step, send)
+            held, after = self._durations(index, step, send.size)
             yield self.env.timeout(held)
             end = self._now()
             link.release()
@@ -244,13 +241,15 @@ class _Simulation:
             self._deliver(receiver, lane.direction, after)
         part.finish(self._now())
 
-    def _durations(self, step: CollectiveStep, send: Send) -> tuple[int, int]:
-        """Ticks for which the message holds its link, and ticks from then to its arrival."""
-        transfer = self._ticks(self._transfer(step, send.size))
-        latency = self._ticks(step.axis.link.latency)
-        if self.plan.latency_model is LatencyModel.FLOOR:
-            return max(transfer, latency), 0
-        return transfer, latency
+    def _durations(self, index: int, step: CollectiveStep, blocks: Fraction) -> tuple[int, int]:
+        """Ticks for which a message holds its link, and ticks from then to its arrival."""
+        key = (index, blocks.numerator, blocks.denominator)
+        if key not in self.durations:
+            transfer = self._ticks(self._transfer(step, blocks))
+            latency = self._ticks(step.axis.link.latency)
+            by_floor = self.plan.latency_model is LatencyModel.FLOOR
+            self.durations[key] = (max(transfer, latency), 0) if by_floor else (transfer, latency)
+        return self.durations[key]
 
     def _deliver(self, inbox: Inbox, direction: int, after: int) -> None:
         arrival = self.env.timeout(after)
@@ -278,7 +277,7 @@ class _Simulation:
         ]
         more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
         return SimulationError(
-            f"deadlock: nothing can happen any more, and {len(lines)} processes wait",
+            f"deadlock: nothing can happen any more; waiting: {len(lines)}",
             (*lines[:MOST_LINES], *more),
         )
 

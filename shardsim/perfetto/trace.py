@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from shardsim.comparison import lifetimes
 from shardsim.errors import InputError
 from shardsim.perfetto.hops import Hops, Message
-from shardsim.planner.steps import MatmulStep, number
+from shardsim.planner.steps import MatmulStep
 from shardsim.timeline import Activity, Core, Interval, LinkDirection
+from shardsim.units import number
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:

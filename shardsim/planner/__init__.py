@@ -252,9 +252,9 @@ class _Planner:
                     f"first gather {inner[-1]}, or name both axes in order",
                 )
         return PlanError(
-            f"{statement.kind.notation} cannot turn {statement.operand} into {statement.result} "
-            "on this mesh",
-            "check that the new dimension is divisible by the axis",
+            f"{statement.kind.notation} cannot turn {statement.operand} into {statement.result}: "
+            "one axis moves at a time, the minor-most of its dimension first",
+            "name the axes in the order in which they move",
         )
 
 

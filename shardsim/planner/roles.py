@@ -91,10 +91,15 @@ def reason(pair: Pair, axis: str, names: tuple[str, str]) -> str:
     """The rule that applies to an axis, as a sentence."""
     left, right, result = pair.where(axis)
     a, b = names
+    wanted = pair.wanted is not None and axis in pair.wanted.unreduced
+    if wanted and not (left == right and left in pair.contracted):
+        return (
+            f"{axis}: the result is to be left as partial sums over it: "
+            f"cut a contracted dimension over it in both {a} and {b}"
+        )
     if left is None and right is None:
-        if result is not None:
-            return f"{axis}: no operand is sharded over it; the result's {result} is cut locally"
-        return f"{axis}: nothing is sharded over it"
+        cut = f"no operand is sharded over it; the result's {result} is cut locally"
+        return f"{axis}: {cut if result is not None else 'nothing is sharded over it'}"
     if left == right:
         if left in pair.contracted:
             return (

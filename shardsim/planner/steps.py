@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from shardsim.notation import Collective, Contraction
+from shardsim.units import number
 from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel, Relation
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ __all__ = [
     "SliceStep",
     "Step",
     "Value",
-    "number",
     "step_dict",
     "value_dict",
 ]
@@ -217,11 +217,6 @@ def value_dict(sharded: ShardedArray) -> dict[str, Any]:
         "local_shape": list(sharded.local_shape),
         "bytes_per_chip": number(sharded.local_bytes),
     }
-
-
-def number(value: Fraction) -> int | float:
-    """An exact number for JSON: an int where it is whole."""
-    return value.numerator if value.denominator == 1 else float(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from shardsim.report.gantt import gantt
-from shardsim.report.tables import plan_report, run_report, show, topology_report
+from shardsim.report.tables import plan_report, render, run_report, topology_report
 
-__all__ = ["gantt", "plan_report", "run_report", "show", "topology_report"]
+__all__ = ["gantt", "plan_report", "render", "run_report", "topology_report"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.timeline import Core, LinkDirection, union
@@ -24,11 +25,12 @@ def busiest_chip(run: Run) -> tuple[int, ...]:
     return max(busy, key=lambda chip: busy[chip]) if busy else ()
 
 
-def gantt(run: Run, width: int = 72) -> list[str]:
+def gantt(run: Run, width: int = 64) -> list[str]:
     """The rows: a name, and a mark per column that says which step is running.
 
-    A mark is the step's number in the table (1-9, then letters, then #). A column shows the step that
-    is busy longest in it; an idle column is a dot. A row in which nothing happens is left out.
+    A mark is the step's number in the table (1-9, then letters, then #). A column shows the step
+    that is busy longest in it, `-` where the row is busy for less than half of it, and a dot where
+    it is idle. A row in which nothing happens is left out.
     """
     timeline, mesh = run.timeline, run.plan.mesh
     end = max((activity.end for activity in timeline.activities), default=0)
@@ -39,9 +41,9 @@ def gantt(run: Run, width: int = 72) -> list[str]:
     rows: list[tuple[str, Track]] = [("core", Core(chip))]
     for dimension in mesh.topology.dimensions:
         for direction in (+1, -1):
-            track = LinkDirection(chip, dimension.name, direction)
             name = axis_of.get(dimension.name, dimension.name)
-            rows.append((f"link {name}{'+' if direction > 0 else '-'}", track))
+            link = LinkDirection(chip, dimension.name, direction)
+            rows.append((f"link {name}{'+' if direction > 0 else '-'}", link))
     lines = []
     for name, track in rows:
         spans = [(i.start, i.end, i.step) for i in timeline.by_track.get(track, ())]
@@ -60,9 +62,10 @@ def _strip(spans: list[tuple[int, int, int]], end: int, width: int) -> str:
             common = min(stop * width, high) - max(start * width, low)
             if common > 0:
                 cover[step] = cover.get(step, 0) + common
-        step = max(cover, key=lambda s: (cover[s], -s)) if cover else None
-        busy = step is not None and 2 * sum(cover.values()) >= end
-        marks.append(_mark(step) if busy and step is not None else "." if not cover else "-")
+        if 2 * sum(cover.values()) >= end:
+            marks.append(_mark(max(cover, key=lambda step: (cover[step], -step))))
+        else:
+            marks.append("-" if cover else ".")
     return "".join(marks)
 
 
@@ -72,4 +75,5 @@ def _mark(step: int) -> str:
 
 def _share(spans: list[tuple[int, int, int]], end: int) -> str:
     busy = sum(stop - start for start, stop in union((a, b) for a, b, _ in spans))
-    return f"{100 * busy / end:3.0f}%"
+    share = Fraction(100 * busy, end)
+    return f"{'<1' if share < 1 else round(share):>3}%"

@@ -6,16 +6,18 @@ Everything is built from `Text` and tables without markup: rich would take `q[b,
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from shardsim.planner import CollectiveStep, MatmulStep
-from shardsim.report.gantt import gantt, busiest_chip
+from shardsim.report.gantt import busiest_chip, gantt
 from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
 from shardsim.vocabulary import Policy, Relation
 
@@ -29,18 +31,23 @@ if TYPE_CHECKING:
     from shardsim.planner import Alternative, Plan, Step
     from shardsim.topology import Topology
 
-__all__ = ["plan_report", "run_report", "show", "topology_report"]
+__all__ = ["plan_report", "render", "run_report", "topology_report"]
 
 WIDTH = 100
 MOST_ALTERNATIVES = 6
 
 
-def show(what: RenderableType, file: IO[str] | None = None) -> None:
-    """Prints to a stream (stdout by default), 100 columns at most; colour only on a terminal."""
+def render(what: RenderableType, file: IO[str]) -> str:
+    """The text of a report for a stream: 100 columns at most, colour only on a terminal."""
     console = Console(file=file, markup=False, highlight=False, emoji=False)
     if console.width > WIDTH or not console.is_terminal:
         console.width = WIDTH
-    console.print(what)
+    with console.capture() as captured:
+        console.print(what)
+    text = captured.get()
+    if console.is_terminal:
+        return text
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def run_report(run: Run) -> RenderableType:
@@ -54,7 +61,8 @@ def run_report(run: Run) -> RenderableType:
     strip = gantt(run)
     if strip:
         chip = ", ".join(map(str, busiest_chip(run)))
-        parts += [_title(f"Chip ({chip}), marks are step numbers"), Text("\n".join(strip))]
+        legend = "a number is the step, - busy less than half, . idle"
+        parts += [_title(f"Chip ({chip}): {legend}"), Text("\n".join(strip))]
     checks = run.checks()
     if checks:
         parts.append(_title("Expectations"))
@@ -74,10 +82,12 @@ def plan_report(plan: Plan, name: str, policy: Policy) -> RenderableType:
     parts += [_title("Steps"), _steps(plan.steps, None), *_notes(plan), *_cheaper(plan, policy)]
     for choice in plan.choices:
         if len(choice.alternatives) > 1:
-            parts += [_title(f"Ways to do {choice.statement}"), _ways(choice.alternatives, plan)]
-            rest = len(choice.alternatives) - MOST_ALTERNATIVES
-            if rest > 0:
-                parts.append(Text(f"  and {rest} more (--json has them all)"))
+            ways = choice.alternatives
+            taken = _taken(ways, policy)
+            shown = [way for i, way in enumerate(ways) if i < MOST_ALTERNATIVES or way is taken]
+            parts += [_title(f"Ways to do {choice.statement}"), _ways(shown, taken)]
+            if len(ways) > len(shown):
+                parts.append(_Sentence(f"and {len(ways) - len(shown)} more (--json has them all)"))
     return Group(*parts)
 
 
@@ -86,6 +96,7 @@ def topology_report(topology: Topology, mesh: Mesh) -> RenderableType:
     chip = topology.chip
     peaks = ", ".join(f"{dtype.value} {format_rate(rate, 'FLOP')}" for dtype, rate in chip.peaks)
     table = _table("dimension", "axis", "size", "kind", "one way", "both ways", "latency")
+    table.columns[2].justify = "right"
     axis_of = {axis.index: axis.name for axis in mesh.axes}
     for index, dimension in enumerate(topology.dimensions):
         link = dimension.link
@@ -98,7 +109,7 @@ def topology_report(topology: Topology, mesh: Mesh) -> RenderableType:
             format_rate(link.bidirectional_bandwidth),
             format_seconds(link.latency),
         )
-    why = [_sentence(f"{d.name}: {d.kind.value}: {d.reason}") for d in topology.dimensions]
+    why = [_Sentence(f"{d.name}: {d.kind.value}: {d.reason}") for d in topology.dimensions]
     links = sum(d.directed_links * (topology.size // d.size) for d in topology.dimensions)
     return Group(
         Text(f"{topology.name}: {topology.size:,} x {chip.title or chip.name}", style="bold"),
@@ -112,9 +123,39 @@ def topology_report(topology: Topology, mesh: Mesh) -> RenderableType:
     )
 
 
-def _sentence(text: str) -> Text:
+@dataclass(frozen=True, slots=True)
+class _Sentence:
     """A line of prose, indented, wrapped with its further lines indented more."""
-    return Text(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="     "))
+
+    text: str
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(
+            textwrap.fill(
+                self.text,
+                options.max_width,
+                initial_indent="  ",
+                subsequent_indent="     ",
+                break_on_hyphens=False,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _StepText:
+    """A step in the notation; one that is too long goes on in a new line before its result."""
+
+    text: str
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        parts = [self.text] if len(self.text) <= width else self.text.split(" -> ")
+        shown = [parts[0], *(f"  -> {part}" for part in parts[1:])]
+        lines = (textwrap.fill(line, width, subsequent_indent="    ") for line in shown)
+        yield Text("\n".join(lines))
+
+    def __rich_measure__(self, _: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(min(40, len(self.text)), len(self.text)).clamp(0, options.max_width)
 
 
 def _title(text: str) -> RenderableType:
@@ -122,7 +163,7 @@ def _title(text: str) -> RenderableType:
 
 
 def _table(*names: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
     for name in names:
         table.add_column(Text(name), justify="left", overflow="fold")
     return table
@@ -133,25 +174,30 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
     chip = topology.chip
     sizes = " ".join(f"{axis.name}={axis.size}" for axis in plan.mesh.axes)
     extents = " ".join(f"{dim}={size}" for dim, size in plan.program.extents)
-    lines: list[RenderableType] = [Text(name, style="bold")]
     statements = [str(statement) for statement in plan.program.statements]
-    if statements != [name]:
-        lines += [Text(f"  {text}") for text in statements]
+    lines: list[RenderableType] = []
+    if name in statements:
+        lines += [Text(text, style="bold") for text in statements]
+    else:
+        lines += [Text(name, style="bold"), *(_Sentence(text) for text in statements)]
     lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
-    lines.append(Text(f"mesh {sizes}; {extents}; {plan.program.dtypes.default.value}"))
+    lines.append(Text(f"mesh {sizes}; dims {extents}; {plan.program.dtypes.default.value}"))
     return [*lines, *(_axis(axis) for axis in plan.mesh.axes)]
 
 
-def _axis(axis: Axis) -> Text:
+def _axis(axis: Axis) -> RenderableType:
+    if axis.size == 1:
+        return _Sentence(f"{axis.name}: {axis.reason}")
     rate = format_rate(axis.link.one_way_bandwidth)
     where = f" along {axis.dimension}" if axis.dimension else ""
-    kind = f"{axis.size} chips, {axis.kind.value}{where}, {rate} one way"
-    return _sentence(f"{axis.name}: {kind}: {axis.reason}")
+    hop = f"{rate} one way, {format_seconds(axis.link.latency)} a hop"
+    kind = f"{axis.size} chips, {axis.kind.value}{where}, {hop}"
+    return _Sentence(f"{axis.name}: {kind}: {axis.reason}")
 
 
 def _why(plan: Plan) -> list[RenderableType]:
     reasons = [reason for choice in plan.choices for reason in choice.reasons]
-    return [_title("Why"), *map(_sentence, reasons)] if reasons else []
+    return [_title("Why"), *map(_Sentence, reasons)] if reasons else []
 
 
 def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> RenderableType:
@@ -163,10 +209,10 @@ def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> Rende
         column.justify = "right"
         column.no_wrap = True
     for index, step in enumerate(steps):
-        row = [str(index + 1), step.text, _work(step), *_formulas(step)]
+        row = [_work(step), *_formulas(step)]
         if simulated is not None:
             row.append("free" if not step.seconds else format_seconds(simulated[index]))
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(Text(str(index + 1)), _StepText(step.text), *(Text(cell) for cell in row))
     return table
 
 
@@ -205,7 +251,7 @@ def _notes(plan: Plan) -> list[RenderableType]:
         notes.append(
             f"book: the formula takes every axis for a ring; {', '.join(lines)} is a line here"
         )
-    return [_sentence(note) for note in notes]
+    return [_Sentence(note) for note in notes]
 
 
 def _cheaper(plan: Plan, policy: Policy) -> list[RenderableType]:
@@ -213,14 +259,13 @@ def _cheaper(plan: Plan, policy: Policy) -> list[RenderableType]:
     lines: list[RenderableType] = []
     for choice in plan.choices:
         ways = choice.alternatives
-        chosen = next((way for way in ways if way.textbook), None)
-        if policy is Policy.CHEAPEST or chosen is None or ways[0] is chosen:
+        if not ways or ways[0] is (chosen := _taken(ways, policy)):
             continue
         saved = 1 - ways[0].seconds / chosen.seconds if chosen.seconds else 0
         if saved > 0:
             steps = "; ".join(step.text for step in ways[0].steps)
             lines.append(
-                _sentence(
+                _Sentence(
                     f"{float(saved):.0%} cheaper, beyond the four rules (policy cheapest, "
                     f"{format_seconds(ways[0].seconds)}): {steps}"
                 )
@@ -228,14 +273,24 @@ def _cheaper(plan: Plan, policy: Policy) -> list[RenderableType]:
     return lines
 
 
-def _ways(ways: Sequence[Alternative], plan: Plan) -> Table:
-    table = _table("exact", "wire/chip", "rules", "steps")
-    for way in ways[:MOST_ALTERNATIVES]:
+def _taken(ways: Sequence[Alternative], policy: Policy) -> Alternative:
+    """The way that the plan takes: the cheapest that the policy allows."""
+    if policy is Policy.CHEAPEST:
+        return ways[0]
+    return next((way for way in ways if way.textbook), ways[0])
+
+
+def _ways(ways: Sequence[Alternative], taken: Alternative) -> Table:
+    table = _table("", "exact", "wire/chip", "four rules", "steps")
+    for column in table.columns[1:3]:
+        column.justify = "right"
+    for way in ways:
         table.add_row(
+            Text("taken" if way is taken else ""),
             Text(format_seconds(way.seconds)),
             Text(format_bytes(way.wire_bytes)),
             Text("yes" if way.textbook else "no"),
-            Text("\n".join(step.text for step in way.steps)),
+            Group(*(_StepText(step.text) for step in way.steps)),
         )
     return table
 
@@ -246,7 +301,11 @@ def _totals(run: Run) -> Table:
     capacity = run.plan.mesh.topology.chip.hbm_capacity
     fits = "fits in" if totals.peak_memory_bytes_per_chip <= capacity else "DOES NOT FIT in"
     rows = [
-        ("simulated", format_seconds(totals.simulated_seconds), f"bound by {totals.bound}"),
+        (
+            "simulated",
+            format_seconds(totals.simulated_seconds),
+            f"bound by {totals.bound}" if totals.simulated_seconds else "no step takes time",
+        ),
         ("at least", format_seconds(totals.lower_bound_seconds), "the busiest core or link"),
         ("at most", format_seconds(totals.upper_bound_seconds), "one step after the other"),
         (
@@ -258,7 +317,9 @@ def _totals(run: Run) -> Table:
             "communication",
             format_seconds(totals.communication_seconds),
             f"{format_seconds(totals.exposed_communication_seconds)} exposed, "
-            f"{float(totals.overlap_fraction):.0%} hidden behind compute",
+            f"{float(totals.overlap_fraction):.0%} hidden behind compute"
+            if totals.communication_seconds
+            else "nothing is sent",
         ),
         (
             "memory per chip",

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo
 
-from shardsim.catalogue import find_topology
+from shardsim.catalogue import data_folder, find_topology
 from shardsim.documents import (
     Document,
     Faults,
@@ -28,7 +28,7 @@ from shardsim.documents import (
     validate,
 )
 from shardsim.documents.fields import dtype_of
-from shardsim.errors import ScenarioError, Source
+from shardsim.errors import InputError, ScenarioError, Source
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.notation import Collective, Contraction, Statement, parse
 from shardsim.program import Dtypes, Options, Program, arrays_of, bind_program
@@ -102,12 +102,24 @@ class ScenarioForm(Record):
 def load_scenario(path: str | os.PathLike[str]) -> Scenario:
     """Reads a scenario file; a topology file that it names may stand beside it.
 
+    The scenarios that come with the package are found by name, with or without `.yaml`, where no
+    file of that name is there.
+
     Raises:
         InputError: one thing is wrong with it.
         InputErrors: several things are.
     """
-    file = Path(path)
+    file = _shipped_or(Path(path))
     return _scenario(read_document(file), file.stem, file.parent)
+
+
+def _shipped_or(path: Path) -> Path:
+    """The file itself, or the shipped scenario of that name where there is no such file."""
+    if path.parent != Path() or os.path.lexists(path):
+        return path
+    names = (path.name, f"{path.name}.yaml")
+    shipped = (data_folder("scenarios") / name for name in names)
+    return next((file for file in shipped if file.is_file()), path)
 
 
 def make_scenario(
@@ -177,6 +189,8 @@ def _scenario(document: Document, default_name: str, base: Path | None) -> Scena
     statements = faults.attempt(lambda: _statements(document))
     dtypes = faults.attempt(lambda: _dtypes(document, statements))
     expectations = faults.attempt(lambda: read_expectations(document))
+    if mesh is not None and form.algorithm is not None:
+        faults.attempt(partial(_check_algorithm, document, form.algorithm, mesh))
     program = None
     if mesh is not None and extents is not None and statements is not None:
         places = {name: place for name in extents if (place := document.key_place("dims", name))}
@@ -221,6 +235,16 @@ def _mesh(document: Document, base: Path | None) -> Mesh:
     assert topology is not None
     key = next((key for key in ("layout", "mesh") if document.has(key)), "topology")
     return lay_mesh(topology, sizes, layout, document.place(key))
+
+
+def _check_algorithm(document: Document, algorithm: Algorithm, mesh: Mesh) -> None:
+    """As the planner does it, but with the place."""
+    from shardsim.planner.reshard import check_algorithm
+
+    try:
+        check_algorithm(algorithm, mesh)
+    except InputError as error:
+        raise error.at(document.place("algorithm")) from None
 
 
 def _statements(document: Document) -> tuple[Statement, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,4 +81,4 @@ def test_all_gather_brings_each_block_once(size: int, algorithm: Algorithm) -> N
         ends = sorted(shares)
         assert ends[0][0] == 0
         assert ends[-1][1] == 1
-        assert all(left[1] == right[0] for left, right in zip(ends, ends[1:], strict=False))
+        assert all(left[1] == right[0] for left, right in pairwise(ends))

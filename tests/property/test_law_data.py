@@ -87,9 +87,7 @@ def test_policy_objective_and_algorithm_do_not_change_the_answer(
 @given(programs())
 def test_chains_of_matmuls(case: tuple[list[str], Topology, dict[str, int]]) -> None:
     plan = planned(*case)
-    arrays = {
-        name: RNG.integers(-9, 9, value.sharded.extents) for name, value in plan.inputs
-    }
+    arrays = {name: RNG.integers(-9, 9, value.sharded.extents) for name, value in plan.inputs}
     results = execute_all(plan, arrays)
     value = arrays["H0"]
     for index, result in enumerate(results):

@@ -1,6 +1,7 @@
 """Law: the simulation of an uncontended collective takes exactly the time of its closed form.
 
-Two independent derivations: hops on integer ticks, and a formula that knows no hop. Equality is `==`.
+Two independent derivations: hops on integer ticks, and a formula that knows no hop. Equality is
+`==`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -43,7 +44,7 @@ def test_no_two_intervals_overlap_on_one_resource(
 ) -> None:
     timeline = simulate(planned(*case, latency_model=model), overlap)
     for intervals in timeline.by_track.values():
-        for before, after in zip(intervals, intervals[1:], strict=False):
+        for before, after in pairwise(intervals):
             assert before.end <= after.start
 
 

@@ -254,7 +254,8 @@ axis X is used twice in A[I_X, J_X]
     | A[I_X, J_X] · B[J, K] -> C[I, K]
     |          ^
   help: use an axis for one dimension only, or for {U_..}; shard the other over another axis, \
-or leave it unsharded""",
+or
+        leave it unsharded""",
     ),
     (
         "A[I,J_X] · B[J_X,L] -> C[I,K]",

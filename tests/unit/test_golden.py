@@ -1,0 +1,102 @@
+"""Reports as a person sees them, kept as files; `pytest --update-golden` rewrites them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import command
+
+Golden = Callable[[str, str], None]
+CODES = re.compile("\x1b\\[[0-9;]*m")
+
+FOLDER = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+PLANS = ["2-gather-one-operand", "8-two-layers"]
+TOPOLOGIES = ["v5e:8x16", "v4:4x4x8", "v5p:2x2x4"]
+
+REPORTS = [
+    *[(f"run_{name}.txt", ("run", str(FOLDER / f"{name}.yaml"))) for name in SCENARIOS],
+    *[(f"run_{name}.json", ("run", str(FOLDER / f"{name}.yaml"), "--json")) for name in SCENARIOS],
+    *[(f"plan_{name}.txt", ("plan", str(FOLDER / f"{name}.yaml"))) for name in PLANS],
+    *[(f"show_{name.replace(':', '_')}.txt", ("show", name)) for name in TOPOLOGIES],
+]
+LOWER_CASE = (
+    ["q[b, t_x] · k[t_x, s] -> p[b, s]", "AllGather_y r[s_y] -> r[s]"],
+    ["--on", "v5p:4x4x4", "--mesh", "x=4,y=4,z=4", "--dims", "b=64,t=64,s=64"],
+)
+LONG = (
+    ["Activations_of_layer_one[batch_X, sequence_Y, embedding]"
+     " · Weights_of_layer_one[embedding, hidden] -> Hidden_of_layer_one[batch, sequence, hidden]"],
+    ["--on", "v5e:16x4", "--dims", "batch=64,sequence=64,embedding=1048576,hidden=64"],
+)  # fmt: skip
+UNUSUAL = [
+    ("run", *LOWER_CASE[0], *LOWER_CASE[1]),
+    ("plan", *LOWER_CASE[0], *LOWER_CASE[1]),
+    ("run", *LONG[0], *LONG[1]),
+    ("plan", *LONG[0], *LONG[1]),
+    ("run", "A[I] · B[J] -> C[I, J]", "--on", "v5e:1x1", "--dims", f"I={10**9},J={10**9}"),
+    ("run", "AllGather_X A[I_X] -> A[I]", "--on", "v5e:4x4", "--dims", f"I={4 * 10**17}"),
+    ("run", "AllGather_X A[I_X] -> A[I]", "--on", "v5e:1x1", "--dims", "I=1"),
+    ("show", "v6e:16x16"),
+    ("show", "mixed-4x16"),
+]
+
+
+def test_there_is_a_golden_file_for_every_scenario() -> None:
+    assert len(SCENARIOS) >= 8
+
+
+def check_form(text: str) -> None:
+    """At most 100 columns, no control characters, no trailing blanks (JSON may be wider)."""
+    assert "\x1b" not in text
+    lines = text.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    if not text.startswith("{"):
+        assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(("name", "arguments"), REPORTS, ids=[name for name, _ in REPORTS])
+def test_report(name: str, arguments: tuple[str, ...], golden: Golden) -> None:
+    result = command(*arguments)
+    assert (result.code, result.err) == (0, "")
+    check_form(result.out)
+    golden(name, result.out)
+
+
+@pytest.mark.parametrize("arguments", UNUSUAL)
+def test_unusual_reports_fit_100_columns(arguments: tuple[str, ...]) -> None:
+    result = command(*arguments)
+    assert (result.code, result.err) == (0, "")
+    check_form(result.out)
+    wide = command(*arguments, terminal=True).out  # a terminal of 300 columns
+    assert max(len(CODES.sub("", line)) for line in wide.splitlines()) <= 100
+
+
+def test_lower_case_dimensions_are_not_taken_for_styles() -> None:
+    """Rich would read `[b, t_x]` as markup and leave it out."""
+    shown = command("run", *LOWER_CASE[0], *LOWER_CASE[1]).out
+    assert shown.startswith("q[b, t_x] · k[t_x, s] -> p[b, s]\n")
+    assert "\n2   AllReduce_x p[b, s]{U_x} -> p[b, s]  " in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", str(FOLDER / "1-no-communication.yaml")),
+        ("plan", str(FOLDER / "1-no-communication.yaml")),
+        ("show", "v5e:4x4"),
+    ],
+)
+def test_colour_is_for_terminals(arguments: tuple[str, ...]) -> None:
+    assert "\x1b" not in command(*arguments).out
+    assert "\x1b[1m" in command(*arguments, terminal=True).out
+    assert "\x1b" not in command(*arguments, "--json", terminal=True).out
+
+
+def test_expectations_are_green_on_a_terminal() -> None:
+    shown = command("run", str(FOLDER / "7-small-gather.yaml"), terminal=True).out
+    assert "\x1b[32m  met: bound is latency, expected latency\x1b[0m" in shown

@@ -1,0 +1,47 @@
+"""What each command loads: `--help` and parsing are quick, planning needs no simulator."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command_line import process
+
+LINE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
+GATHER = ("AllGather_X A[I_X] -> A[I]", "--on", "ring-of-8", "--dims", "I=360")
+
+HEAVY = ("simpy", "networkx", "numpy", "ruamel.yaml", "rich", "matplotlib")
+LIST_MODULES = f"""
+print(*[name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
+"""
+COMMAND = f"""
+import sys
+from shardsim.cli import main
+sys.argv = ["shardsim", *sys.argv[1:]]
+try:
+    main()
+finally:
+    {LIST_MODULES.strip()}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "loaded"),
+    [
+        (("--help",), ""),
+        (("--version",), ""),
+        (("run", "--help"), ""),
+        (("show", "v5e:4x4", "--json"), "ruamel.yaml"),
+        (("show", "v5e:4x4"), "ruamel.yaml rich"),
+        (("plan", *GATHER), "ruamel.yaml rich"),
+        (("run", *GATHER, "--json"), "simpy networkx ruamel.yaml"),
+        (("run", *GATHER), "simpy networkx ruamel.yaml rich"),
+    ],
+)
+def test_modules_that_a_command_loads(arguments: tuple[str, ...], loaded: str) -> None:
+    result = process("-c", COMMAND, *arguments)
+    assert (result.code, result.err) == (0, f"{loaded}\n")
+
+
+def test_importing_and_parsing_load_nothing_heavy() -> None:
+    code = f"import sys, shardsim\nshardsim.parse({LINE!r})\n{LIST_MODULES}"
+    assert process("-c", code.replace("'numpy'", "'numpy', 'pydantic', 'typer'")).err == "\n"

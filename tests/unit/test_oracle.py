@@ -1,0 +1,287 @@
+"""The data oracle: the numbers of a plan, and that wrong programs give wrong numbers or errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shardsim.collectives import Need, StepProgram, step_program
+from shardsim.errors import InputErrors, ShardingError, SimulationError
+from shardsim.notation import parse
+from shardsim.oracle import execute, execute_all
+from shardsim.oracle.movement import run_collective
+from shardsim.oracle.values import assemble, scatter
+from shardsim.planner import CollectiveStep
+from shardsim.sharding import ShardedArray, bind
+from shardsim.vocabulary import CollectiveKind, Dtype
+from tests.machines import collective_plan, machine, mesh_of, planned
+
+GRID = machine((2, "ring"), (3, "line"))
+EXTENTS = {"I": 6, "J": 12, "K": 6}
+RNG = np.random.default_rng(11)
+A, B = RNG.integers(-99, 99, (6, 12)), RNG.integers(-99, 99, (12, 6))
+PRODUCT = "A[I_X, J_Y] · B[J_Y, K] -> C[I_X, K]"
+
+
+# what comes out
+
+
+def test_the_product_by_hand() -> None:
+    plan = planned(
+        "A[I, J_X] · B[J_X, K] -> C[I, K_X]", machine((2, "line")), dict.fromkeys("IJK", 2)
+    )
+    assert execute(plan, {"A": [[1, 2], [3, 4]], "B": [[5, 6], [7, 8]]}).tolist() == [
+        [19, 22],
+        [43, 50],
+    ]
+
+
+def test_all_statements_have_a_result() -> None:
+    lines = [PRODUCT, "C[I, K] · B'[K_X, J] -> D[I, J_Y]", "AllGather_Y D[I, J_Y] -> E[I, J]"]
+    right = RNG.integers(-9, 9, (6, 12))
+    results = execute_all(planned(lines, GRID, EXTENTS), {"A": A, "B": B, "B'": right})
+    assert [found.tolist() for found in results] == [
+        (A @ B).tolist(),
+        (A @ B @ right).tolist(),
+        (A @ B @ right).tolist(),
+    ]
+
+
+def test_int8_inputs_do_not_overflow() -> None:
+    """120 x -120 x 12 = -172800, and each product alone is beyond int8."""
+    left, right = np.full((6, 12), 120, np.int8), np.full((12, 6), -120, np.int8)
+    found = execute(planned(PRODUCT, GRID, EXTENTS), {"A": left, "B": right})
+    assert found.dtype == np.int64
+    assert (found == -172_800).all()
+    ones = execute(planned(PRODUCT, GRID, EXTENTS), {"A": left > 0, "B": right < 0})
+    assert (ones == 12).all()
+
+
+def test_floats() -> None:
+    """Quarters add exactly in binary, in any order."""
+    found = execute(planned(PRODUCT, GRID, EXTENTS), {"A": A / 4, "B": B / 4})
+    assert found.dtype == np.float64
+    assert (found == (A @ B) / 16).all()
+
+
+def test_not_a_number_is_the_same_on_all_chips() -> None:
+    left = A / 4
+    left[0, 0] = np.nan
+    found = execute(planned("A[I, J] · B[J, K] -> C[I, K]", GRID, EXTENTS), {"A": left, "B": B})
+    assert np.isnan(found[0]).all()
+    assert (found[1:] == (left @ B)[1:]).all()
+
+
+UNREDUCED = [
+    "AllReduce_X A[I, J]{U_X} -> R[I, J]",
+    "ReduceScatter_{Y,J} A[I_X, J]{U_Y} -> R[I_X, J_Y]",
+    "AllReduce_XY A[I, J]{U_XY} -> R[I, J]",
+    "AllReduce_Y A[I, J]{U_XY} -> R[I, J]{U_X}",
+    "AllGather_Y A[I_Y, J]{U_X} -> R[I, J]{U_X}",
+]
+
+
+@pytest.mark.parametrize("statement", UNREDUCED)
+def test_an_unreduced_input_is_given_as_its_sum(statement: str) -> None:
+    plan = planned(statement, GRID, {"I": 6, "J": 12})
+    assert (execute(plan, {"A": A}) == A).all()
+
+
+def test_an_unreduced_result_is_summed() -> None:
+    plan = planned("A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}", GRID, EXTENTS)
+    assert [step.op for step in plan.steps] == ["matmul"]
+    assert (execute(plan, {"A": A, "B": B}) == A @ B).all()
+
+
+def test_axes_of_size_1() -> None:
+    plan = planned("A[I_X, J_Y] · B[J_Y, K] -> C[I_X, K]{U_Y}", machine((2, "ring"), (1, "line")),
+                   EXTENTS)  # fmt: skip
+    assert (execute(plan, {"A": A, "B": B}) == A @ B).all()
+
+
+# what may not go in
+
+INPUTS = [
+    ({"A": A}, [("input B is missing", "give an array of shape (12, 6)")]),
+    (
+        {"A": A, "B": B, "D": A},
+        [("D is not an input of the plan; its inputs are A, B", "leave D out")],
+    ),
+    (
+        {"A": A, "B": B[:, :5]},
+        [
+            (
+                "dimension K is 5 in the array given for B; the plan was made for K=6",
+                "give an array of shape (12, 6), or plan with other dims",
+            )
+        ],
+    ),
+    (
+        {"A": A[0], "B": B},
+        [("A has 1 dimensions; A[I_X, J_Y] has 2", "give an array of shape (6, 12)")],
+    ),
+    (
+        {"A": 7, "C": A},
+        [
+            ("A has 0 dimensions; A[I_X, J_Y] has 2", "give an array of shape (6, 12)"),
+            ("input B is missing", "give an array of shape (12, 6)"),
+            ("C is not an input of the plan; its inputs are A, B", "leave C out"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("arrays", "faults"), INPUTS, ids=range(len(INPUTS)))
+def test_inputs_that_do_not_fit(arrays: dict[str, object], faults: list[tuple[str, str]]) -> None:
+    with pytest.raises((ShardingError, InputErrors)) as caught:
+        execute(planned(PRODUCT, GRID, EXTENTS), arrays)  # type: ignore[arg-type]
+    error = caught.value
+    errors = error.errors if isinstance(error, InputErrors) else (error,)
+    assert [(found.message, found.hint) for found in errors] == faults
+
+
+# cutting and putting together
+
+
+def sharded(text: str) -> ShardedArray:
+    (operand, _) = parse(f"{text} · R[R] -> S[I, J, R]").operands  # type: ignore[union-attr]
+    return bind(operand, mesh_of(GRID), EXTENTS, Dtype.INT64)
+
+
+def test_shards_of_a_sharded_array() -> None:
+    shards = scatter(A, sharded("A[I_X, J_Y]"))
+    assert (shards[1, 2] == A[3:6, 8:12]).all()
+    assert (shards[0, 1] == A[0:3, 4:8]).all()
+
+
+def test_partial_sums_differ_and_add_up() -> None:
+    shards = scatter(A, sharded("A[I, J]{U_Y}"))
+    assert (shards[0, 0] + shards[0, 1] + shards[0, 2] == A).all()
+    assert not (shards[0, 1] == shards[0, 2]).all()
+    assert (assemble(shards, sharded("A[I, J]{U_Y}")) == A).all()
+
+
+def test_replicas_that_disagree_are_found() -> None:
+    """One element of one of three copies of a block."""
+    shards = scatter(A, sharded("A[I_X, J]"))
+    assert (assemble(shards, sharded("A[I_X, J]")) == A).all()
+    shards[1, 2][0, 0] += 1
+    with pytest.raises(SimulationError) as caught:
+        assemble(shards, sharded("A[I_X, J]"))
+    assert str(caught.value) == "chips (1, 0) and (1, 2) disagree on their block of A[I_X, J]"
+
+
+def test_partial_sums_whose_total_disagrees_are_found() -> None:
+    shards = scatter(A, sharded("A[I, J]{U_X}"))
+    shards[0, 1][0, 0] += 1
+    with pytest.raises(SimulationError, match=r"chips \(0, 0\) and \(0, 1\) disagree"):
+        assemble(shards, sharded("A[I, J]{U_X}"))
+
+
+# programs that are wrong
+
+Change = Callable[[StepProgram], StepProgram]
+
+
+def with_needs(program: StepProgram, change: Callable[[Need], Need | None]) -> StepProgram:
+    lanes = tuple(
+        replace(
+            lane,
+            sends=tuple(
+                replace(send, needs=tuple(filter(None, map(change, send.needs))))
+                for send in lane.sends
+            ),
+        )
+        for lane in program.lanes
+    )
+    return replace(program, lanes=lanes)
+
+
+def weaker(program: StepProgram) -> StepProgram:
+    """Every send waits for one message less."""
+    return with_needs(
+        program, lambda need: Need(need.direction, need.count - 1) if need.count > 1 else None
+    )
+
+
+def stronger(program: StepProgram) -> StepProgram:
+    """Every send that waits waits for one message more than ever comes."""
+    return with_needs(program, lambda need: Need(need.direction, 99))
+
+
+def same(program: StepProgram) -> StepProgram:
+    return program
+
+
+def moved(kind: CollectiveKind, dimension: str, change: Change, order: int, scale: int = 1) -> bool:
+    """Whether a collective over 4 chips with changed programs still gives the right numbers.
+
+    `order` is which of the chips that may send goes next: the first (0) or the last (-1).
+    """
+    (step,) = collective_plan(kind, 4, dimension, 2).steps
+    assert isinstance(step, CollectiveStep)
+    value = scale * RNG.integers(-99, 99, step.operand.sharded.extents)
+    shards = scatter(value, step.operand.sharded)
+    programs = [
+        change(step_program(step.kind, step.algorithm, step.axis.kind, size=4, position=position))
+        for position in range(4)
+    ]
+    after = run_collective(
+        step, [shards[at,] for at in range(4)], programs, lambda ready: ready[order]
+    )
+    try:
+        found = assemble({(at,): array for at, array in enumerate(after)}, step.result.sharded)
+    except SimulationError:
+        return False
+    return bool((found == value).all())
+
+
+@pytest.mark.parametrize("dimension", ["ring", "line"])
+@pytest.mark.parametrize("kind", CollectiveKind)
+def test_needs_that_are_too_weak_are_found(kind: CollectiveKind, dimension: str) -> None:
+    """With the true needs any order is right; with weaker ones some order is wrong."""
+    assert moved(kind, dimension, same, 0)
+    assert moved(kind, dimension, same, -1)
+    assert not (moved(kind, dimension, weaker, 0) and moved(kind, dimension, weaker, -1))
+
+
+@pytest.mark.parametrize("dimension", ["ring", "line"])
+@pytest.mark.parametrize("kind", CollectiveKind)
+def test_a_deadlock_is_an_error(kind: CollectiveKind, dimension: str) -> None:
+    with pytest.raises(SimulationError, match=r"^deadlock in .* lanes wait for each other$"):
+        moved(kind, dimension, stronger, 0)
+
+
+def test_the_text_of_a_deadlock() -> None:
+    """Four chips have two lanes each, and the second message of each waits for ever."""
+    with pytest.raises(SimulationError) as caught:
+        moved(CollectiveKind.ALL_GATHER, "ring", stronger, 0)
+    assert str(caught.value) == (
+        "deadlock in AllGather_X A[I_X] -> A[I]: 8 lanes wait for each other"
+    )
+
+
+def test_a_block_sent_before_it_has_come_is_rubbish() -> None:
+    """A chip that sends another's block at once sends what was never there."""
+
+    def early(program: StepProgram) -> StepProgram:
+        return with_needs(program, lambda need: None)
+
+    assert not moved(CollectiveKind.ALL_GATHER, "ring", early, 0)
+    assert not moved(CollectiveKind.ALL_TO_ALL, "line", early, 0)
+    # not even zeros come out right by luck
+    assert moved(CollectiveKind.ALL_GATHER, "ring", same, 0, scale=0)
+    assert not moved(CollectiveKind.ALL_GATHER, "ring", early, 0, scale=0)
+
+
+def test_a_lost_message_is_found() -> None:
+    def short(program: StepProgram) -> StepProgram:
+        return replace(
+            program, lanes=tuple(replace(lane, sends=lane.sends[:1]) for lane in program.lanes)
+        )
+
+    for kind in CollectiveKind:
+        assert not moved(kind, "ring", short, 0)

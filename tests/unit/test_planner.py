@@ -1,0 +1,354 @@
+"""Plans: what is done for each placement, and what is said about it.
+
+Which of several plans is taken is in `test_planner_choices.py`. Every dimension is 1024 long.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shardsim.errors import PlanError
+from shardsim.notation import parse
+from shardsim.planner import Plan
+from shardsim.program import arrays_of
+from shardsim.topology import Topology
+from tests.machines import machine, planned
+
+RING = machine((4, "ring"))
+GRID = machine((4, "ring"), (2, "line"))
+
+
+def plan_of(text: str | list[str], topology: Topology = GRID, **settings: object) -> Plan:
+    """A plan in which every dimension has the extent 1024."""
+    lines = [text] if isinstance(text, str) else text
+    arrays = (array for line in lines for array in arrays_of(parse(line)))
+    dims = {name: 1024 for array in arrays for name in array.dim_names}
+    return planned(lines, topology, dims, **settings)  # type: ignore[arg-type]
+
+
+def steps(plan: Plan) -> list[str]:
+    return [step.text for step in plan.steps]
+
+
+FOUR_RULES = {
+    "rule 1": (
+        "A[I_X, J] · B[J, K_Y] -> C[I_X, K_Y]",
+        ["A[I_X, J] · B[J, K_Y] -> C[I_X, K_Y]"],
+        [
+            "X: rule 1: I of A is not contracted: multiply locally",
+            "Y: rule 1: K of B is not contracted: multiply locally",
+        ],
+    ),
+    "rule 1, batch": (
+        "A[L_X, I, J] · B[L_X, J, K] -> C[L_X, I, K]",
+        ["A[L_X, I, J] · B[L_X, J, K] -> C[L_X, I, K]"],
+        ["X: rule 1: the batch dimension L is sharded alike in A and B"],
+    ),
+    "rule 1, cut": (
+        "A[I, J] · B[J, K] -> C[I_X, K]",
+        ["Slice_{X,I} A[I, J] -> A[I_X, J]", "A[I_X, J] · B[J, K] -> C[I_X, K]"],
+        ["X: no operand is sharded over it; the result's I is cut locally"],
+    ),
+    "rule 2, A": (
+        "A[I, J_X] · B[J, K] -> C[I, K]",
+        ["AllGather_X A[I, J_X] -> A[I, J]", "A[I, J] · B[J, K] -> C[I, K]"],
+        ["X: rule 2: the contracted dimension J is sharded over it in A only: gather A over it"],
+    ),
+    "rule 2, B": (
+        "A[I, J] · B[J_X, K] -> C[I, K]",
+        ["AllGather_X B[J_X, K] -> B[J, K]", "A[I, J] · B[J, K] -> C[I, K]"],
+        ["X: rule 2: the contracted dimension J is sharded over it in B only: gather B over it"],
+    ),
+    "rule 2, the other dimension too": (
+        "A[I_X, J] · B[J_X, K] -> C[I_X, K]",
+        ["AllGather_X B[J_X, K] -> B[J, K]", "A[I_X, J] · B[J, K] -> C[I_X, K]"],
+        ["X: rule 2: the contracted dimension J of B is sharded over it: gather"],
+    ),
+    "rule 3, AllReduce": (
+        "A[I, J_X] · B[J_X, K] -> C[I, K]",
+        ["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}", "AllReduce_X C[I, K]{U_X} -> C[I, K]"],
+        ["X: rule 3: the contracted dimension J is sharded over it in both A and B: "
+         "multiply locally, then reduce the partial sums"],
+    ),
+    "rule 3, ReduceScatter": (
+        "A[I, J_X] · B[J_X, K] -> C[I, K_X]",
+        [
+            "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}",
+            "ReduceScatter_{X,K} C[I, K]{U_X} -> C[I, K_X]",
+        ],
+        ["X: rule 3: the contracted dimension J is sharded over it in both A and B: "
+         "multiply locally, then reduce the partial sums"],
+    ),
+    "rule 3, left unreduced": (
+        "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}",
+        ["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}"],
+        ["X: rule 3: the contracted dimension J is sharded over it in both A and B: "
+         "multiply locally, then reduce the partial sums"],
+    ),
+    "made unreduced": (
+        "A[I, J_X] · B[J, K] -> C[I, K]{U_X}",
+        ["Slice_{X,J} B[J, K] -> B[J_X, K]", "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}"],
+        ["X: the result is to be left as partial sums over it: "
+         "cut a contracted dimension over it in both A and B"],
+    ),
+    "rule 4, A": (
+        "A[I_X, J] · B[J, K_X] -> C[I, K_X]",
+        ["AllGather_X A[I_X, J] -> A[I, J]", "A[I, J] · B[J, K_X] -> C[I, K_X]"],
+        ["X: rule 4: it is on I of A and on K of B, neither contracted: gather one of them"],
+    ),
+    "rule 4, B": (
+        "A[I_X, J] · B[J, K_X] -> C[I_X, K]",
+        ["AllGather_X B[J, K_X] -> B[J, K]", "A[I_X, J] · B[J, K] -> C[I_X, K]"],
+        ["X: rule 4: it is on I of A and on K of B, neither contracted: gather one of them"],
+    ),
+    # the axis that neither the operands nor the result have stays idle
+    "an idle axis": (
+        "A[I_X, J] · B[J, K] -> C[I, K]",
+        ["A[I_X, J] · B[J, K] -> C[I_X, K]", "AllGather_X C[I_X, K] -> C[I, K]"],
+        ["X: rule 1: I of A is not contracted: multiply locally"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUR_RULES)
+def test_the_four_rules(name: str) -> None:
+    statement, expected, reasons = FOUR_RULES[name]
+    plan = plan_of(statement)
+    assert steps(plan) == expected
+    assert list(plan.choices[0].reasons) == reasons
+    assert str(plan.result.sharded.array) == statement.split(" -> ")[1]
+
+
+OPS = {"mm": "matmul", "ag": "all_gather", "rs": "reduce_scatter", "ar": "all_reduce",
+       "a2a": "all_to_all", "slice": "slice"}  # fmt: skip
+PLACEMENTS = [
+    # A, B, and what is done for C[I, K], C[I_X, K] and C[I, K_X]
+    ("I, J", "J, K", "mm", "slice mm", "slice mm"),
+    ("I, J", "J_X, K", "ag mm", "slice ag mm", "a2a mm"),
+    ("I, J", "J, K_X", "mm ag", "mm a2a", "mm"),
+    ("I_X, J", "J, K", "mm ag", "mm", "mm a2a"),
+    ("I_X, J", "J_X, K", "ag mm ag", "ag mm", "ag a2a mm"),
+    ("I_X, J", "J, K_X", "ag mm ag", "ag mm", "ag mm"),
+    ("I, J_X", "J, K", "ag mm", "a2a mm", "ag slice mm"),
+    ("I, J_X", "J_X, K", "mm ar", "mm rs", "mm rs"),
+    ("I, J_X", "J, K_X", "ag mm ag", "ag mm a2a", "ag mm"),
+]
+
+
+@pytest.mark.parametrize("result", ["I, K", "I_X, K", "I, K_X"])
+@pytest.mark.parametrize(("a", "b", "plain", "on_i", "on_k"), PLACEMENTS)
+def test_placements_on_one_axis(
+    a: str, b: str, plain: str, on_i: str, on_k: str, result: str
+) -> None:
+    expected = {"I, K": plain, "I_X, K": on_i, "I, K_X": on_k}[result]
+    plan = plan_of(f"A[{a}] · B[{b}] -> C[{result}]", RING)
+    assert [step.op for step in plan.steps] == [OPS[word] for word in expected.split()]
+
+
+SEVERAL = {
+    "a later statement reads the result as it is": (
+        ["A[I, J_X] · B[J_X, K] -> C[I, K_X]", "C[I, K_X] · D[K_X, L] -> E[I, L]{U_X}"],
+        ["C[I, K_X] · D[K_X, L] -> E[I, L]{U_X}"],
+    ),
+    "or otherwise sharded": (
+        ["A[I, J_X] · B[J_X, K] -> C[I, K_X]", "C[I_X, K] · D[K, L] -> E[I_X, L]"],
+        ["AllToAll_{X,I} C[I, K_X] -> C[I_X, K]", "C[I_X, K] · D[K, L] -> E[I_X, L]"],
+    ),
+    "or reduced": (
+        ["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}", "C[I, K] · D[K, L] -> E[I, L]"],
+        ["AllReduce_X C[I, K]{U_X} -> C[I, K]", "C[I, K] · D[K, L] -> E[I, L]"],
+    ),
+    "or in a collective": (
+        ["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}",
+         "ReduceScatter_{X,K} C[I, K]{U_X} -> D[I, K_X]"],
+        ["ReduceScatter_{X,K} C[I, K]{U_X} -> C[I, K_X]"],
+    ),
+    "an input again, sharded as it was first": (
+        ["A[I_X, J] · B[J, K] -> C[I_X, K]", "A[I, J] · D[J, L] -> E[I, L]"],
+        ["AllGather_X A[I_X, J] -> A[I, J]", "A[I, J] · D[J, L] -> E[I, L]"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_statements(name: str) -> None:
+    lines, last = SEVERAL[name]
+    plan = plan_of(lines)
+    assert steps(plan)[-len(last) :] == last
+    assert len(plan.steps) == len(plan_of(lines[0]).steps) + len(last)
+    assert len(plan.results) == len(plan.choices) == 2
+    assert plan.alternatives is plan.choices[1].alternatives
+
+
+def test_inputs_are_what_the_caller_gives() -> None:
+    lines = ["A[I, J_X] · B[J_X, K] -> C[I, K]", "C[I, K] · D[K, L] -> E[I, L]"]
+    plan = plan_of(lines)
+    assert [(name, str(v.sharded.array)) for name, v in plan.inputs] == [
+        ("A", "A[I, J_X]"), ("B", "B[J_X, K]"), ("D", "D[K, L]"),
+    ]  # fmt: skip
+    # matmul, AllReduce, matmul: each reads the one before
+    assert plan.dependencies() == ((), (0,), (1,))
+
+
+def test_a_slice_reads_what_it_cuts() -> None:
+    plan = plan_of("A[I, J] · B[J_X, K] -> C[I_X, K]")
+    assert [step.op for step in plan.steps] == ["slice", "all_gather", "matmul"]
+    assert plan.dependencies() == ((), (), (0, 1))
+    twice = plan_of(["A[I, J] · B[J, K] -> C[I, K]", "C[I, K] · D[K, L] -> E[I_X, L]"])
+    assert [step.op for step in twice.steps] == ["matmul", "slice", "matmul"]
+    assert twice.dependencies() == ((), (0,), (1,))
+
+
+def test_a_result_without_a_name() -> None:
+    plan = plan_of(["A[I, J_X] · B[J_X, K] -> [I, K]", "A[I, J_X] · D[J_X, L] -> E[I, L]"])
+    assert str(plan.results[0].sharded.array) == "[I, K]"
+    assert [step.op for step in plan.steps] == ["matmul", "all_reduce"] * 2
+
+
+def test_three_operands_from_left_to_right() -> None:
+    plan = plan_of("A[I_X, J] · B[J, K] · C[K, L_X] -> D[I, L_X]")
+    assert steps(plan) == [
+        "A[I_X, J] · B[J, K] -> T1[I_X, K]",
+        "AllGather_X T1[I_X, K] -> T1[I, K]",
+        "T1[I, K] · C[K, L_X] -> D[I, L_X]",
+    ]
+
+
+def test_names_of_anonymous_operands_and_of_the_product_between() -> None:
+    plan = plan_of("bf16[I, J] · A[J, K] · T1[K, L] -> D[I, L]")
+    assert [name for name, _ in plan.inputs] == ["B", "A", "T1"]
+    assert steps(plan) == [
+        "bf16[I, J] · A[J, K] -> T1'[I, K]",
+        "T1'[I, K] · T1[K, L] -> D[I, L]",
+    ]
+
+
+COLLECTIVES = [
+    ("AllGather_Y A[I_XY, J] -> A[I_X, J]", ["AllGather_Y A[I_XY, J] -> A[I_X, J]"]),
+    # one axis at a time, the minor-most first, in whichever order they are named
+    ("AllGather_XY A[I_XY, J] -> A[I, J]",
+     ["AllGather_Y A[I_XY, J] -> A[I_X, J]", "AllGather_X A[I_X, J] -> A[I, J]"]),
+    ("AllGather_XY A[I_YX, J] -> A[I, J]",
+     ["AllGather_X A[I_YX, J] -> A[I_Y, J]", "AllGather_Y A[I_Y, J] -> A[I, J]"]),
+    # the small gather first: Y then gathers 1 MiB, X 2 MiB; the other way round X 1, Y 2 MiB, and
+    # Y is a line
+    ("AllGather_XY A[I_X, J_Y] -> A[I, J]",
+     ["AllGather_Y A[I_X, J_Y] -> A[I_X, J]", "AllGather_X A[I_X, J] -> A[I, J]"]),
+    ("AllToAll_{YX,J} A[I_XY, J] -> A[I, J_YX]",
+     ["AllToAll_{Y,J} A[I_XY, J] -> A[I_X, J_Y]", "AllToAll_{X,J} A[I_X, J_Y] -> A[I, J_YX]"]),
+    ("ReduceScatter_{XY,J} A[I, J]{U_XY} -> A[I, J_XY]",
+     ["ReduceScatter_{X,J} A[I, J]{U_XY} -> A[I, J_X]{U_Y}",
+      "ReduceScatter_{Y,J} A[I, J_X]{U_Y} -> A[I, J_XY]"]),
+    ("ReduceScatter_{X,I} A[I_Y, J]{U_X} -> A[I_YX, J]",
+     ["ReduceScatter_{X,I} A[I_Y, J]{U_X} -> A[I_YX, J]"]),
+    ("AllReduce_X A[I, J]{U_XY} -> A[I, J]{U_Y}", ["AllReduce_X A[I, J]{U_XY} -> A[I, J]{U_Y}"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "expected"), COLLECTIVES)
+def test_explicit_collectives(statement: str, expected: list[str]) -> None:
+    plan = plan_of(statement)
+    assert steps(plan) == expected
+    assert plan.choices[0].reasons == ("as written: an explicit collective",)
+    assert [alternative.steps for alternative in plan.alternatives] == [plan.steps]
+
+
+NARROW = [
+    # X has one chip: sharding over it is none
+    ("AllGather_X A[I_X, J] -> A[I, J]", [], "A[I, J]"),
+    ("AllReduce_X A[I, J]{U_X} -> A[I, J]", [], "A[I, J]"),
+    ("AllGather_XY A[I_XY, J] -> A[I, J]", ["AllGather_Y A[I_Y, J] -> A[I, J]"], "A[I, J]"),
+    ("AllGather_Y A[I_YX, J] -> A[I_X, J]", ["AllGather_Y A[I_Y, J] -> A[I, J]"], "A[I_X, J]"),
+    ("A[I, J_X] · B[J, K] -> C[I, K]{U_X}", ["A[I, J] · B[J, K] -> C[I, K]"], "C[I, K]{U_X}"),
+    (
+        "A[I_X, J_Y] · B[J_Y, K] -> C[I_X, K]",
+        ["A[I, J_Y] · B[J_Y, K] -> C[I, K]{U_Y}", "AllReduce_Y C[I, K]{U_Y} -> C[I, K]"],
+        "C[I_X, K]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "expected", "result"), NARROW)
+def test_axes_of_size_1(statement: str, expected: list[str], result: str) -> None:
+    plan = plan_of(statement, machine((1, "line"), (2, "ring")))
+    assert steps(plan) == expected
+    assert str(plan.result.sharded.array) == result
+
+
+def test_a_result_forgets_axes_of_size_1() -> None:
+    lines = ["A[I_X, J] · B[J, K] -> C[I_X, K]", "C[I_X, K] · D[K, L_Y] -> E[I_X, L_Y]"]
+    assert steps(plan_of(lines, machine((1, "line"), (2, "ring")))) == [
+        "A[I, J] · B[J, K] -> C[I, K]",
+        "C[I, K] · D[K, L_Y] -> E[I, L_Y]",
+    ]
+
+
+LOCAL = [
+    ("A[I_X, J] ·_LOCAL B[J, K_Y] -> C[I_X, K_Y]", "A[I_X, J] · B[J, K_Y] -> C[I_X, K_Y]"),
+    ("A[I, J_X] ·_LOCAL B[J_X, K] -> C[I, K]{U_X}", "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}"),
+]
+
+
+@pytest.mark.parametrize(("statement", "step"), LOCAL)
+def test_local_products(statement: str, step: str) -> None:
+    assert steps(plan_of(statement)) == [step]
+
+
+NOT_LOCAL = (
+    " cannot be done locally: the operands' shardings differ, "
+    "or the local result has another sharding than asked for"
+)
+LOCAL_HINT = (
+    "write · without _LOCAL, or ask for the result that the local product leaves, "
+    "with {U_X} for each axis X of a contracted dimension"
+)
+MAJOR_HINT = "first gather Y, or name both axes in order"
+IMPOSSIBLE = [
+    # the sum is not asked for as partial; the operands' J differ; X would be on I and on K
+    ("A[I, J_X] ·_LOCAL B[J_X, K] -> C[I, K]", NOT_LOCAL, LOCAL_HINT),
+    ("A[I, J_X] ·_LOCAL B[J, K] -> C[I, K]", NOT_LOCAL, LOCAL_HINT),
+    ("A[I_X, J] ·_LOCAL B[J, K_X] -> C[I_X, K]", NOT_LOCAL, LOCAL_HINT),
+    (
+        "AllGather_X A[I_XY, J] -> A[I_Y, J]",
+        "AllGather over X of I_XY: X is not the minor-most axis, "
+        "so what it gathers is not contiguous",
+        MAJOR_HINT,
+    ),
+    (
+        "AllToAll_{X,J} A[I_XY, J] -> A[I_Y, J_X]",
+        "AllToAll over X of I_XY: X is not the minor-most axis, "
+        "so what it gathers is not contiguous",
+        MAJOR_HINT,
+    ),
+    (
+        "AllToAll_{XY,J} A[I_XY, J] -> A[I, J_XY]",
+        "AllToAll cannot turn A[I_XY, J] into A[I, J_XY]: "
+        "one axis moves at a time, the minor-most of its dimension first",
+        "name the axes in the order in which they move",
+    ),
+    # an outer product has nothing to sum
+    (
+        "A[I] · B[J] -> C[I, J]{U_X}",
+        "no plan gives C[I, J]{U_X}",
+        "only a contracted dimension sharded in an operand can leave the result unreduced",
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "message", "hint"), IMPOSSIBLE)
+def test_what_cannot_be_planned(statement: str, message: str, hint: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan_of(statement)
+    expected = statement + message if message is NOT_LOCAL else message
+    assert (caught.value.message, caught.value.hint) == (expected, hint)
+    # the whole statement is pointed at
+    assert caught.value.place is not None
+    assert (caught.value.place.column, caught.value.place.width) == (1, len(statement))
+
+
+def test_a_reduced_result_cannot_be_made_unreduced() -> None:
+    lines = ["A[I, J_X] · B[J_X, K] -> C[I, K]", "AllReduce_X C[I, K]{U_X} -> D[I, K]"]
+    with pytest.raises(PlanError) as caught:
+        plan_of(lines)
+    assert caught.value.message == "C is C[I, K] here; it cannot become C[I, K]{U_X}"
+    assert caught.value.hint == "an array that has been reduced cannot be made unreduced again"
