@@ -178,7 +178,7 @@ def plan(
     else:
         from shardsim.report import plan_report, render
 
-        report = plan_report(made, scenario.name, scenario.options.policy)
+        report = plan_report(made, scenario.name, scenario.options.objective)
         _write(render(report, sys.stdout))
 
 

@@ -38,6 +38,7 @@ FlopsPerSecond = Fraction
 LARGEST = Fraction(10) ** 30
 SMALLEST = Fraction(1, 10**30)
 MOST_DIGITS = 60
+LONG_BITS = 1000
 
 _SI = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
@@ -78,10 +79,12 @@ def exact(value: float | str | Fraction, place: Place | None = None) -> Fraction
     """
     if isinstance(value, bool):
         raise QuantityError(f"{value} is not a number", "write a number", place)
-    text = repr(float(value)) if isinstance(value, float) else str(value).strip()
     if isinstance(value, Fraction | int):
         number = Fraction(value)
+        long = max(number.numerator.bit_length(), number.denominator.bit_length()) > LONG_BITS
+        text = "a number" if long else str(number)
     else:
+        text = repr(float(value)) if isinstance(value, float) else str(value).strip()
         found = _NUMBER.fullmatch(text)
         if found is None:
             raise QuantityError(f"{text!r} is not a number", "write a finite number", place)
@@ -138,6 +141,11 @@ def parse_quantity(
     return result
 
 
+def _is_huge(value: object) -> bool:
+    """Whether a whole number is too large to be worth writing out."""
+    return isinstance(value, int) and abs(value) > 10**MOST_DIGITS
+
+
 def parse_count(value: object, what: str, place: Place | None = None) -> int:
     """Reads a whole number from 1 to 1e18 (a size, an extent).
 
@@ -147,7 +155,7 @@ def parse_count(value: object, what: str, place: Place | None = None) -> int:
     Raises:
         QuantityError: `value` is anything else; the message names `what`.
     """
-    text = str(value).strip()
+    text = "a number above 1e18" if _is_huge(value) else str(value).strip()
     if (
         isinstance(value, bool)
         or re.fullmatch(r"\d+(_\d+)*", text) is None

@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim
 from shardsim.planner.contraction import candidates, local_candidate, pair_of
-from shardsim.planner.reshard import (
-    Reshard,
-    check_algorithm,
-    layout_of,
-    without_narrow_axes,
-)
+from shardsim.planner.layout import layout_of, without_narrow_axes
+from shardsim.planner.reshard import Reshard, check_algorithm
 from shardsim.planner.roles import Pair, reason
 from shardsim.planner.steps import (
     Alternative,
@@ -149,7 +145,6 @@ class _Planner:
         ]
         reasons: list[str] = []
         left = operands[0]
-        alternatives: tuple[Alternative, ...] = ()
         last = len(operands) - 2
         for index, right in enumerate(operands[1:]):
             contracted = statement.contracted[index]
@@ -162,12 +157,12 @@ class _Planner:
             shown = (left.sharded.array.name or names[0], names[index + 1])
             axes = [axis for axis in self.program.mesh.sizes if axis in pair.axes]
             reasons += [reason(pair, axis, shown) for axis in axes]
-            alternatives = self._ways(statement, pair, (left, right), result)
-            chosen = self._choose(statement, alternatives)
+            ways = self._ways(statement, pair, (left, right), result)
+            chosen = self._choose(statement, ways)
             self._append(chosen.steps)
             left = chosen.steps[-1].result
         return left, Choice(
-            statement=str(statement), reasons=tuple(reasons), alternatives=alternatives
+            statement=str(statement), reasons=tuple(reasons), alternatives=ways, chosen=chosen
         )
 
     def _ways(
@@ -222,10 +217,12 @@ class _Planner:
             raise self._impossible(statement)
         steps = self.reshard.steps(value, found[1], self.numbers)
         self._append(steps)
+        only = Alternative(steps=steps, textbook=True)
         choice = Choice(
             statement=str(statement),
             reasons=("as written: an explicit collective",),
-            alternatives=(Alternative(steps=steps, textbook=True),),
+            alternatives=(only,),
+            chosen=only,
         )
         return (steps[-1].result if steps else value), choice
 

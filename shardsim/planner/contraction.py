@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.planner.reshard import Cost, Layout, Reshard, layout_of, with_layout
+from shardsim.planner.layout import Layout, layout_of, with_layout
+from shardsim.planner.reshard import Cost, Reshard
 from shardsim.planner.roles import Pair, Role, Roles, assignments, textbook_roles
 from shardsim.planner.steps import Alternative, MatmulStep, Step, Value
 from shardsim.vocabulary import Dtype
@@ -85,18 +86,12 @@ def candidates(
     considered = list(ruled)
     if everything or len(every) ** len(axes) <= MOST_ASSIGNMENTS:
         considered = list(assignments(pair, axes, (every,) * len(axes)))
-    found: dict[tuple[str, ...], Candidate] = {}
-    for roles in considered:
-        candidate = _candidate(
-            reshard, pair, operands, result, number, roles, textbook=roles in ruled
-        )
-        if candidate is None:
-            continue
-        key = tuple(step.text for step in candidate.alternative.steps)
-        if key not in found or candidate.alternative.textbook:
-            found[key] = candidate
+    made = (
+        _candidate(reshard, pair, operands, result, number, roles, textbook=roles in ruled)
+        for roles in considered
+    )
     return sorted(
-        found.values(),
+        (candidate for candidate in made if candidate is not None),
         key=lambda c: (c.cost, not c.alternative.textbook, [s.text for s in c.alternative.steps]),
     )
 

@@ -1,14 +1,8 @@
-"""From one sharding of an array to another by the cheapest sequence of moves.
-
-A layout is the ordered mesh axes of each dimension, and the axes over which the values are partial
-sums. A move changes the minor-most axis of a dimension, so that every chip always holds one
-contiguous block. The cheapest sequence is a shortest path.
-"""
+"""From one sharding of an array to another by the cheapest sequence of moves: a shortest path."""
 
 from __future__ import annotations
 
 import heapq
-import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,74 +10,22 @@ from typing import TYPE_CHECKING
 
 from shardsim.collectives import choose_algorithm
 from shardsim.errors import PlanError
-from shardsim.notation import Array, Dim
+from shardsim.planner.layout import ALL_KINDS, Layout, Move, layout_of, moves, with_layout
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
 from shardsim.vocabulary import Algorithm, CollectiveKind, DimensionKind, Objective
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from shardsim.cost import CollectivePrice, CostModel
     from shardsim.mesh import Mesh
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes
 
-__all__ = ["Cost", "Layout", "Move", "Reshard", "layout_of", "with_layout"]
+__all__ = ["Cost", "Reshard", "check_algorithm"]
 
 Cost = tuple[Fraction, Fraction, int]
-Tree = tuple[dict["Layout", Cost], dict["Layout", tuple["Layout", "Move"]]]
-"""Shortest paths from one layout: the cost of each layout reached, and how it was reached."""
-
-ALL_KINDS = frozenset(CollectiveKind)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Layout:
-    """Axes of each dimension, major first, and unreduced axes in order; axes of size 1 left out."""
-
-    axes: tuple[tuple[str, ...], ...]
-    unreduced: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> frozenset[str]:
-        """All axes that occur."""
-        return frozenset(itertools.chain(self.unreduced, *self.axes))
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One step between layouts: a collective, or a local slice (`kind` None)."""
-
-    kind: CollectiveKind | None
-    axis: str
-    dim: int | None
-    result: Layout
-
-
-def layout_of(array: Array, mesh: Mesh) -> Layout:
-    """The layout that the notation says."""
-
-    def wide(axes: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(axis for axis in axes if mesh.axis(axis).size > 1)
-
-    return Layout(tuple(wide(dim.axes) for dim in array.dims), tuple(sorted(wide(array.unreduced))))
-
-
-def with_layout(array: Array, layout: Layout) -> Array:
-    """The array under another layout."""
-    dims = zip(array.dims, layout.axes, strict=True)
-    return Array(
-        name=array.name,
-        dims=tuple(Dim(dim.name, axes) for dim, axes in dims),
-        unreduced=layout.unreduced,
-        dtype=array.dtype,
-    )
-
-
-def without_narrow_axes(sharded: ShardedArray) -> ShardedArray:
-    """The same array without its axes of size 1: sharded over one chip is not sharded."""
-    layout = layout_of(sharded.array, sharded.mesh)
-    return sharded.moved_to(with_layout(sharded.array, layout))
+FREE = Fraction(0)
 
 
 @dataclass(slots=True)
@@ -101,7 +43,7 @@ class Reshard:
     cost: CostModel
     objective: Objective
     algorithm: Algorithm | None
-    trees: dict[tuple[object, ...], Tree] = field(default_factory=dict)
+    paths: dict[tuple[object, ...], _Paths] = field(default_factory=dict)
     prices: dict[tuple[object, ...], CollectivePrice] = field(default_factory=dict)
 
     def path(
@@ -117,10 +59,11 @@ class Reshard:
         start = layout_of(value.array, self.mesh)
         axes = tuple(name for name in self.mesh.sizes if name in start.used | goal.used)
         key = (start, axes, value.extents, value.dtype, kinds)
-        if key not in self.trees:
-            self.trees[key] = self._shortest_paths(value, start, axes, kinds)
-        best, came = self.trees[key]
-        return (best[goal], _way_back(came, start, goal)) if goal in best else None
+        if key not in self.paths:
+            self.paths[key] = _Paths(
+                start, lambda layout: self._priced_moves(value, layout, axes, kinds)
+            )
+        return self.paths[key].to(goal)
 
     def steps(self, value: Value, moves: tuple[Move, ...], number: int) -> tuple[Step, ...]:
         """The moves as plan steps that read `value` and write values from `number` on."""
@@ -170,106 +113,75 @@ class Reshard:
             return (seconds, wire, steps)
         return (wire, seconds, steps)
 
+    def _priced_moves(
+        self,
+        value: ShardedArray,
+        layout: Layout,
+        axes: tuple[str, ...],
+        kinds: frozenset[CollectiveKind],
+    ) -> Iterator[tuple[Move, Cost]]:
+        """The moves that cut every dimension evenly, with what they cost."""
+        local = self._local_bytes(value, layout)
+        for move in moves(layout, axes, kinds):
+            if move.dim is None or self._is_even(move.result.axes[move.dim], value, move.dim):
+                yield move, self._move_cost(move, local)
+
     def _move_cost(self, move: Move, local: Bytes) -> Cost:
         if move.kind is None:
-            return self.of(Fraction(0), Fraction(0), 1)
+            return (FREE, FREE, 1)
         price = self._price(move, self._size(move, local))
         return self.of(price.exact.total, price.wire_bytes, 1)
 
-    def _shortest_paths(
-        self,
-        value: ShardedArray,
-        start: Layout,
-        axes: tuple[str, ...],
-        kinds: frozenset[CollectiveKind],
-    ) -> Tree:
-        """Dijkstra's algorithm; ties go by the order of the layouts, so it is repeatable."""
-        best: dict[Layout, Cost] = {start: (Fraction(0), Fraction(0), 0)}
-        came: dict[Layout, tuple[Layout, Move]] = {}
-        queue = [(best[start], start)]
-        done: set[Layout] = set()
-        while queue:
-            cost, layout = heapq.heappop(queue)
-            if layout in done:
-                continue
-            done.add(layout)
-            local = self._local_bytes(value, layout)
-            for move in self._moves(layout, axes, kinds):
-                if not self._even(move.result, value.extents):
-                    continue
-                added = self._move_cost(move, local)
-                total = (cost[0] + added[0], cost[1] + added[1], cost[2] + added[2])
-                if move.result not in best or total < best[move.result]:
-                    best[move.result] = total
-                    came[move.result] = (layout, move)
-                    heapq.heappush(queue, (total, move.result))
-        return best, came
+    def _is_even(self, axes: tuple[str, ...], value: ShardedArray, dim: int) -> bool:
+        ways = math.prod(self.mesh.axis(axis).size for axis in axes)
+        return value.extents[dim] % ways == 0
 
     def _local_bytes(self, value: ShardedArray, layout: Layout) -> Bytes:
         ways = math.prod(self.mesh.axis(axis).size for axes in layout.axes for axis in axes)
         return math.prod(value.extents) * value.dtype.bytes / ways
 
-    def _even(self, layout: Layout, extents: tuple[int, ...]) -> bool:
-        return all(
-            extent % math.prod(self.mesh.axis(axis).size for axis in axes) == 0
-            for extent, axes in zip(extents, layout.axes, strict=True)
-        )
 
-    def _moves(
-        self, layout: Layout, axes: tuple[str, ...], kinds: frozenset[CollectiveKind]
-    ) -> Iterator[Move]:
-        dims = range(len(layout.axes))
-        for axis in layout.unreduced:
-            rest = tuple(name for name in layout.unreduced if name != axis)
-            reduced = Layout(layout.axes, rest)
-            if CollectiveKind.ALL_REDUCE in kinds:
-                yield Move(CollectiveKind.ALL_REDUCE, axis, None, reduced)
-            if CollectiveKind.REDUCE_SCATTER in kinds:
-                for dim in dims:
-                    yield Move(
-                        CollectiveKind.REDUCE_SCATTER, axis, dim, _appended(reduced, dim, axis)
-                    )
-        for dim in dims:
-            if layout.axes[dim]:
-                yield from _moves_of_minor_axis(layout, dim, kinds)
-        if kinds == ALL_KINDS:
-            for axis in axes:
-                if axis not in layout.used:
-                    for dim in dims:
-                        yield Move(None, axis, dim, _appended(layout, dim, axis))
+class _Paths:
+    """Shortest paths from one layout, found (Dijkstra) only as far as they are asked for.
 
+    Ties go by the order of the layouts, so the paths are the same every time.
+    """
 
-def _moves_of_minor_axis(
-    layout: Layout, dim: int, kinds: frozenset[CollectiveKind]
-) -> Iterator[Move]:
-    axis = layout.axes[dim][-1]
-    without = Layout(
-        (*layout.axes[:dim], layout.axes[dim][:-1], *layout.axes[dim + 1 :]), layout.unreduced
-    )
-    if CollectiveKind.ALL_GATHER in kinds:
-        yield Move(CollectiveKind.ALL_GATHER, axis, None, without)
-    if CollectiveKind.ALL_TO_ALL in kinds:
-        for other in range(len(layout.axes)):
-            if other != dim:
-                yield Move(CollectiveKind.ALL_TO_ALL, axis, other, _appended(without, other, axis))
+    def __init__(
+        self, start: Layout, edges: Callable[[Layout], Iterable[tuple[Move, Cost]]]
+    ) -> None:
+        self.start = start
+        self.edges = edges
+        self.best: dict[Layout, Cost] = {start: (FREE, FREE, 0)}
+        self.came: dict[Layout, tuple[Layout, Move]] = {}
+        self.done: set[Layout] = set()
+        self.queue = [(self.best[start], start)]
 
+    def to(self, goal: Layout) -> tuple[Cost, tuple[Move, ...]] | None:
+        """The least cost and the moves, or None where the goal cannot be reached."""
+        while goal not in self.done:
+            if not self.queue:
+                return None
+            cost, layout = heapq.heappop(self.queue)
+            if layout not in self.done:
+                self.done.add(layout)
+                self._go_on(cost, layout)
+        way = []
+        layout = goal
+        while layout != self.start:
+            layout, move = self.came[layout]
+            way.append(move)
+        return self.best[goal], tuple(reversed(way))
 
-def _appended(layout: Layout, dim: int, axis: str) -> Layout:
-    """The axis becomes the minor-most of a dimension."""
-    return Layout(
-        (*layout.axes[:dim], (*layout.axes[dim], axis), *layout.axes[dim + 1 :]), layout.unreduced
-    )
-
-
-def _way_back(
-    came: dict[Layout, tuple[Layout, Move]], start: Layout, goal: Layout
-) -> tuple[Move, ...]:
-    moves = []
-    layout = goal
-    while layout != start:
-        layout, move = came[layout]
-        moves.append(move)
-    return tuple(reversed(moves))
+    def _go_on(self, cost: Cost, layout: Layout) -> None:
+        for move, added in self.edges(layout):
+            if move.result in self.done:
+                continue
+            total = (cost[0] + added[0], cost[1] + added[1], cost[2] + added[2])
+            if move.result not in self.best or total < self.best[move.result]:
+                self.best[move.result] = total
+                self.came[move.result] = (layout, move)
+                heapq.heappush(self.queue, (total, move.result))
 
 
 def check_algorithm(algorithm: Algorithm | None, mesh: Mesh) -> None:

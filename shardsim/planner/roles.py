@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shardsim.planner.reshard import Layout
+    from shardsim.planner.layout import Layout
 
 __all__ = ["Pair", "Role", "Roles", "assignments", "reason", "textbook_roles"]
 

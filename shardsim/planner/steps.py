@@ -167,7 +167,7 @@ class SliceStep:
     def text(self) -> str:
         """What is cut, and what remains."""
         before, after = self.operand.sharded.array, self.result.sharded.array
-        return f"Slice_{{{self.axis.name},{self.dim}}} {before} -> {after}"
+        return f"{before} -> {after}"
 
     @property
     def seconds(self) -> Seconds:
@@ -259,12 +259,15 @@ class Choice:
     Attributes:
         statement: Canonical text.
         reasons: The rule for each axis, in sentences.
-        alternatives: All ways considered, cheapest first; the chosen one is among them.
+        alternatives: All ways considered, cheapest by the objective first. Of a contraction of more
+            than two operands, the ways to do its last dot.
+        chosen: The one of them that the plan takes.
     """
 
     statement: str
     reasons: tuple[str, ...]
     alternatives: tuple[Alternative, ...]
+    chosen: Alternative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,6 +320,7 @@ class Plan:
                 {
                     "text": choice.statement,
                     "reasons": list(choice.reasons),
+                    "chosen": choice.alternatives.index(choice.chosen),
                     "alternatives": [way.to_dict() for way in choice.alternatives],
                 }
                 for choice in self.choices

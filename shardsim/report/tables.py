@@ -16,10 +16,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from shardsim.planner import CollectiveStep, MatmulStep
+from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.report.gantt import busiest_chip, gantt
 from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
-from shardsim.vocabulary import Policy, Relation
+from shardsim.vocabulary import Objective, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def run_report(run: Run) -> RenderableType:
     simulated = [times.simulated for times in run.steps]
     parts: list[RenderableType] = [*_head(plan, run.scenario.name), *_why(plan)]
     parts += [_title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
-    parts += _cheaper(plan, run.scenario.options.policy)
+    parts += _cheaper(plan, run.scenario.options.objective)
     parts += [_title("Totals"), _totals(run)]
     strip = gantt(run)
     if strip:
@@ -76,14 +76,13 @@ def run_report(run: Run) -> RenderableType:
     return Group(*parts)
 
 
-def plan_report(plan: Plan, name: str, policy: Policy) -> RenderableType:
+def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
     """Head, why, steps by formula, and the alternatives."""
     parts: list[RenderableType] = [*_head(plan, name), *_why(plan)]
-    parts += [_title("Steps"), _steps(plan.steps, None), *_notes(plan), *_cheaper(plan, policy)]
+    parts += [_title("Steps"), _steps(plan.steps, None), *_notes(plan), *_cheaper(plan, objective)]
     for choice in plan.choices:
         if len(choice.alternatives) > 1:
-            ways = choice.alternatives
-            taken = _taken(ways, policy)
+            ways, taken = choice.alternatives, choice.chosen
             shown = [way for i, way in enumerate(ways) if i < MOST_ALTERNATIVES or way is taken]
             parts += [_title(f"Ways to do {choice.statement}"), _ways(shown, taken)]
             if len(ways) > len(shown):
@@ -212,7 +211,7 @@ def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> Rende
         row = [_work(step), *_formulas(step)]
         if simulated is not None:
             row.append("free" if not step.seconds else format_seconds(simulated[index]))
-        table.add_row(Text(str(index + 1)), _StepText(step.text), *(Text(cell) for cell in row))
+        table.add_row(Text(str(index + 1)), _StepText(_shown(step)), *(Text(cell) for cell in row))
     return table
 
 
@@ -254,30 +253,26 @@ def _notes(plan: Plan) -> list[RenderableType]:
     return [_Sentence(note) for note in notes]
 
 
-def _cheaper(plan: Plan, policy: Policy) -> list[RenderableType]:
-    """Where the four rules do not give the cheapest plan, that is said."""
+def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
+    """Where the plan taken is not the cheapest, that is said."""
     lines: list[RenderableType] = []
     for choice in plan.choices:
-        ways = choice.alternatives
-        if not ways or ways[0] is (chosen := _taken(ways, policy)):
-            continue
-        saved = 1 - ways[0].seconds / chosen.seconds if chosen.seconds else 0
-        if saved > 0:
-            steps = "; ".join(step.text for step in ways[0].steps)
-            lines.append(
-                _Sentence(
-                    f"{float(saved):.0%} cheaper, beyond the four rules (policy cheapest, "
-                    f"{format_seconds(ways[0].seconds)}): {steps}"
-                )
-            )
+        best, chosen = choice.alternatives[0], choice.chosen
+        if objective is Objective.TIME:
+            before, after = chosen.seconds, best.seconds
+            gain = f"less time with policy cheapest, {format_seconds(after)}"
+        else:
+            before, after = chosen.wire_bytes, best.wire_bytes
+            gain = f"fewer bytes with policy cheapest, {format_bytes(after)} per chip"
+        if after < before:
+            lines.append(_Sentence(f"{float(1 - after / before):.0%} {gain}:"))
+            lines += [Padding(_StepText(_shown(step)), (0, 0, 0, 5)) for step in best.steps]
     return lines
 
 
-def _taken(ways: Sequence[Alternative], policy: Policy) -> Alternative:
-    """The way that the plan takes: the cheapest that the policy allows."""
-    if policy is Policy.CHEAPEST:
-        return ways[0]
-    return next((way for way in ways if way.textbook), ways[0])
+def _shown(step: Step) -> str:
+    """A step in the notation; a slice looks like no other step, so it is named."""
+    return f"slice {step.text}" if isinstance(step, SliceStep) else step.text
 
 
 def _ways(ways: Sequence[Alternative], taken: Alternative) -> Table:
@@ -290,7 +285,7 @@ def _ways(ways: Sequence[Alternative], taken: Alternative) -> Table:
             Text(format_seconds(way.seconds)),
             Text(format_bytes(way.wire_bytes)),
             Text("yes" if way.textbook else "no"),
-            Group(*(_StepText(step.text) for step in way.steps)),
+            Group(*(_StepText(_shown(step)) for step in way.steps)),
         )
     return table
 

@@ -117,9 +117,8 @@ def _shipped_or(path: Path) -> Path:
     """The file itself, or the shipped scenario of that name where there is no such file."""
     if path.parent != Path() or os.path.lexists(path):
         return path
-    names = (path.name, f"{path.name}.yaml")
-    shipped = (data_folder("scenarios") / name for name in names)
-    return next((file for file in shipped if file.is_file()), path)
+    shipped = {file.name: file for file in data_folder("scenarios").glob("*.yaml")}
+    return shipped.get(path.name) or shipped.get(f"{path.name}.yaml") or path
 
 
 def make_scenario(

@@ -13,7 +13,8 @@ from shardsim.cost.terms import sum_of_largest
 from shardsim.hardware import Link
 from shardsim.notation import parse
 from shardsim.planner import CollectiveStep, Plan, make_plan
-from shardsim.planner.reshard import Layout, Reshard, with_layout
+from shardsim.planner.layout import Layout, with_layout
+from shardsim.planner.reshard import Reshard
 from shardsim.program import bind_program
 from shardsim.sharding import bind
 from shardsim.topology import Topology

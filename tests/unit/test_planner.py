@@ -46,7 +46,7 @@ FOUR_RULES = {
     ),
     "rule 1, cut": (
         "A[I, J] · B[J, K] -> C[I_X, K]",
-        ["Slice_{X,I} A[I, J] -> A[I_X, J]", "A[I_X, J] · B[J, K] -> C[I_X, K]"],
+        ["A[I, J] -> A[I_X, J]", "A[I_X, J] · B[J, K] -> C[I_X, K]"],
         ["X: no operand is sharded over it; the result's I is cut locally"],
     ),
     "rule 2, A": (
@@ -87,7 +87,7 @@ FOUR_RULES = {
     ),
     "made unreduced": (
         "A[I, J_X] · B[J, K] -> C[I, K]{U_X}",
-        ["Slice_{X,J} B[J, K] -> B[J_X, K]", "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}"],
+        ["B[J, K] -> B[J_X, K]", "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}"],
         ["X: the result is to be left as partial sums over it: "
          "cut a contracted dimension over it in both A and B"],
     ),
