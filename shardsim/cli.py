@@ -10,6 +10,7 @@ import codecs
 import io
 import json
 import os
+import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,6 +21,8 @@ import typer
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from shardsim.comparison import Run
+    from shardsim.errors import ScenarioError
     from shardsim.scenario import Scenario
 
 __all__ = ["app", "main"]
@@ -128,7 +131,7 @@ def run(
         from shardsim.perfetto import write_trace
 
         write_trace(result, trace)
-        _say(f"trace written to {trace}; open it at ui.perfetto.dev")
+        _say(f"trace{_cut(result)} written to {trace}; open it at ui.perfetto.dev")
     if as_json:
         _print_json(result.to_dict())
     else:
@@ -201,33 +204,58 @@ def show(
         _write(render(topology_report(found, lay_mesh(found)), sys.stdout))
 
 
+def _cut(result: Run) -> str:
+    """How many of the chips a trace shows, where it does not show all."""
+    from shardsim.perfetto import MOST_CHIPS
+
+    chips = result.plan.mesh.topology.size
+    return f" of the first {MOST_CHIPS} of {chips:,} chips" if chips > MOST_CHIPS else ""
+
+
 def _scenario(what: list[str], **options: str | None) -> Scenario:
     """A scenario from a file, or from notation and options."""
     from shardsim.errors import ScenarioError
     from shardsim.scenario import load_scenario, make_scenario
 
     given = {name: value for name, value in options.items() if value is not None}
-    if _is_file(what, alone=not given):
-        if given:
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            raise ScenarioError(
-                f"{flags}: not together with a scenario file, which says this itself",
-                f"change {what[0]}, or write the notation instead of the file",
-            )
-        return load_scenario(what[0])
+    if _is_file(what, alone=not {"topology", "dims"}.issubset(given)):
+        return load_scenario(what[0], **given)
     file = next((text for text in what if text.endswith(YAML)), None)
     if file is not None and len(what) > 1:
         raise ScenarioError(
             f"{len(what)} arguments, and one of them is the file {file}",
             "give one scenario file alone, or statements in the notation",
         )
-    for name, example in (("topology", "v5e:4x4"), ("dims", "I=8192,J=8192,K=8192")):
-        if name not in given:
-            raise ScenarioError(
-                f"--{name} is missing; a line of notation needs it",
-                f"add --{name} {example}, or name a scenario file instead of the notation",
-            )
+    pair = next((text for text in what if re.fullmatch(r"[\w']+=\w+", text)), None)
+    if pair is not None:
+        raise ScenarioError(
+            f"{pair} is no statement",
+            "join the parts of an option with commas and no blanks: --dims I=8192,J=8192",
+        )
+    if "topology" not in given:
+        raise _missing("topology", "v5e:4x4")
+    if "dims" not in given:
+        raise _missing("dims", _example_dims(what))
     return make_scenario(what if len(what) > 1 else what[0], **given)
+
+
+def _missing(name: str, example: str) -> ScenarioError:
+    from shardsim.errors import ScenarioError
+
+    return ScenarioError(
+        f"--{name} is missing; a line of notation needs it",
+        f"add --{name} {example}, or name a scenario file instead of the notation",
+    )
+
+
+def _example_dims(what: list[str]) -> str:
+    """Extents for the dimensions of the statements; their faults come before a missing option."""
+    from shardsim.notation import parse
+    from shardsim.program import arrays_of
+
+    arrays = [array for text in what for array in arrays_of(parse(text))]
+    names = dict.fromkeys(name for array in arrays for name in array.dim_names)
+    return ",".join(f"{name}=8192" for name in names)
 
 
 def _is_file(what: list[str], *, alone: bool) -> bool:

@@ -10,7 +10,7 @@ from shardsim.cost import CostModel
 from shardsim.planner import CollectiveStep, MatmulStep, make_plan
 from shardsim.planner.steps import step_dict, value_dict
 from shardsim.timeline import overlap as common
-from shardsim.units import Bytes, Seconds, number
+from shardsim.units import Bytes, Seconds, format_seconds, number
 from shardsim.vocabulary import Overlap
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _plain(key: str, value: Fraction | int) -> int | float:
     return number(Fraction(value)) if "bytes" in key or "chips" in key else float(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A scenario, its plan, and what the simulation made of it."""
 
@@ -110,9 +110,12 @@ class Run:
             "chips": mesh.topology.size,
             "mesh": mesh.sizes,
             "axes": [_axis_dict(axis) for axis in mesh.axes],
+            "dims": dict(self.plan.program.extents),
+            "dtypes": self.plan.program.dtypes.to_dict(),
             "overlap": options.overlap.value,
             "latency_model": options.latency_model.value,
             "policy": options.policy.value,
+            "objective": options.objective.value,
             "steps": [times.to_dict() for times in self.steps],
             "result": value_dict(self.plan.result.sharded),
             "totals": self.totals.to_dict(),
@@ -122,6 +125,14 @@ class Run:
                 for check in self.checks()
             ],
         }
+
+    def __str__(self) -> str:
+        """The plan's steps, and the totals."""
+        totals = "\n".join(f"  {key}: {value}" for key, value in self.totals.to_dict().items())
+        return f"{self.plan}\n{totals}"
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.plan!r}: {format_seconds(self.timeline.makespan)}>"
 
     def checks(self) -> tuple[Check, ...]:
         """Each expectation of the scenario against the totals."""

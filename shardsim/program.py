@@ -32,6 +32,10 @@ class Dtypes:
         """The type written in the notation, else the one given for the name, else the default."""
         return array.dtype or dict(self.by_name).get(array.name or "", self.default)
 
+    def to_dict(self) -> dict[str, str]:
+        """Array name to type, and `default`."""
+        return {"default": self.default.value, **{n: dtype.value for n, dtype in self.by_name}}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -126,7 +130,8 @@ def _unused(
 ) -> Iterator[InputError]:
     for name in extents:
         if name not in used:
-            near = difflib.get_close_matches(name, used, n=1)
+            near = [n for n in used if n.lower() == name.lower()]
+            near = near or difflib.get_close_matches(name, used, n=1)
             yield ShardingError(
                 f"dimension {name} has an extent but is in no statement; "
                 f"the statements have {', '.join(used)}",

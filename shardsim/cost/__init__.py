@@ -14,6 +14,7 @@ from shardsim.cost.book import book_seconds
 from shardsim.cost.exact import exact_terms, relation
 from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
+from shardsim.cost.words import book_in_words, exact_in_words
 from shardsim.units import Bytes, Flops
 from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel
 
@@ -36,6 +37,8 @@ class CostModel:
         """The price of one collective of V = `size` bytes along one mesh axis."""
         n, link = axis.size, axis.link
         return CollectivePrice(
+            book_formula=book_in_words(kind, n),
+            exact_formula=exact_in_words(kind, n, algorithm, self.latency_model),
             book=book_seconds(kind, size, n, link),
             exact=exact_terms(kind, size, n, link, algorithm, self.latency_model),
             relation=relation(kind, n, link, algorithm, self.latency_model),

@@ -37,8 +37,12 @@ class CollectivePrice:
         exact: Seconds by the closed form, in its two terms.
         relation: How `exact` stands to the simulation of the collective alone.
         wire_bytes: Bytes that leave the busiest chip, forwarded ones included.
+        book_formula: `book` in words: `max(V/2w, 2a)`.
+        exact_formula: `exact` in words: `3/4 V/w + 3a`.
     """
 
+    book_formula: str
+    exact_formula: str
     book: Seconds
     exact: Terms
     relation: Relation

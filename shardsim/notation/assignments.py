@@ -52,6 +52,9 @@ def parse_assignments(text: str | Source, what: str) -> dict[str, int]:
     return sizes
 
 
+EXAMPLES = {"dimension": "I=8192,J=8192", "axis": "X=4,Y=4"}
+
+
 def _pair(part: str, offset: int, source: Source, what: str) -> tuple[str, int]:
     """One NAME=NUMBER; `offset` is where it stands in the text."""
     start = offset + len(part) - len(part.lstrip())
@@ -61,12 +64,12 @@ def _pair(part: str, offset: int, source: Source, what: str) -> tuple[str, int]:
         found = shown(part.strip()) if part.strip() else "nothing"
         raise NotationError(
             f"expected one NAME=NUMBER for the {what}, found {found}",
-            "write I=8192,J=8192, with a comma between two",
+            f"write {EXAMPLES.get(what, 'X=4,Y=4')}, with a comma between two",
             source.place(min(start, max(len(source.text) - 1, 0)), end if end > start else None),
         )
     if DIM_NAME.fullmatch(name) is None:
         raise NotationError(
-            f"{shown(name)} is not the name of a {what}",
+            f"{shown(name)} is not the name of {'an' if what[0] in 'aeiou' else 'a'} {what}",
             "a name is a letter, then letters and digits, such as I, X1 or data",
             source.place(start, start + max(1, len(name))),
         )

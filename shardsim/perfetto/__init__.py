@@ -9,7 +9,7 @@ hops.py      what a message carries, and which messages brought it
 writing.py   the file
 """
 
-from shardsim.perfetto.trace import trace_events
+from shardsim.perfetto.trace import MOST_CHIPS, trace_events
 from shardsim.perfetto.writing import write_trace
 
-__all__ = ["trace_events", "write_trace"]
+__all__ = ["MOST_CHIPS", "trace_events", "write_trace"]

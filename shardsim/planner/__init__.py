@@ -104,15 +104,14 @@ class _Planner:
     def add(self, statement: Contraction | Collective) -> None:
         match statement:
             case Contraction():
-                value, choice = self._contract(statement)
+                value = self._contract(statement)
             case Collective():
-                value, choice = self._collective(statement)
+                value = self._collective(statement)
         declared = replace(self.program.bind(statement.result), dtype=value.sharded.dtype)
         if statement.result.name is not None:
             named = Value(value.number, without_narrow_axes(declared))
             self.values[statement.result.name] = named
         self.results.append(Value(value.number, declared))
-        self.choices.append(choice)
 
     def _append(self, steps: tuple[Step, ...]) -> None:
         self.steps += steps
@@ -137,13 +136,12 @@ class _Planner:
         self._append(steps)
         return steps[-1].result if steps else value
 
-    def _contract(self, statement: Contraction) -> tuple[Value, Choice]:
+    def _contract(self, statement: Contraction) -> Value:
         names = self._names(statement)
         operands = [
             self._operand(array, name)
             for array, name in zip(statement.operands, names, strict=True)
         ]
-        reasons: list[str] = []
         left = operands[0]
         last = len(operands) - 2
         for index, right in enumerate(operands[1:]):
@@ -155,14 +153,34 @@ class _Planner:
             result = self.program.bind(array)
             pair = pair_of(left.sharded, right.sharded, result, contracted, free=not final)
             shown = (left.sharded.array.name or names[0], names[index + 1])
-            axes = [axis for axis in self.program.mesh.sizes if axis in pair.axes]
-            reasons += [reason(pair, axis, shown) for axis in axes]
             ways = self._ways(statement, pair, (left, right), result)
             chosen = self._choose(statement, ways)
+            dot = Contraction(
+                operands=(left.sharded.array, right.sharded.array),
+                result=array,
+                contracted=(contracted,),
+                local=statement.local,
+            )
+            self.choices.append(
+                Choice(
+                    text=str(dot),
+                    reasons=self._reasons(pair, shown),
+                    alternatives=ways,
+                    chosen=chosen,
+                )
+            )
             self._append(chosen.steps)
             left = chosen.steps[-1].result
-        return left, Choice(
-            statement=str(statement), reasons=tuple(reasons), alternatives=ways, chosen=chosen
+        return left
+
+    def _reasons(self, pair: Pair, names: tuple[str, str]) -> tuple[str, ...]:
+        """The rule for each axis in play, and which axes are not used at all."""
+        sizes = {axis: size for axis, size in self.program.mesh.sizes.items() if size > 1}
+        return tuple(
+            reason(pair, axis, names)
+            if axis in pair.axes
+            else f"{axis}: not used: its {size} chips all do the same work"
+            for axis, size in sizes.items()
         )
 
     def _ways(
@@ -205,10 +223,11 @@ class _Planner:
     def _names(self, statement: Contraction) -> tuple[str, ...]:
         """Names for the operands; anonymous ones are called A, B, C, ... where these are free."""
         taken = {array.name for array in statement.operands}
+        taken |= {name for array in statement.operands for name in array.dim_names}
         free = (letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in taken)
         return tuple(array.name or next(free) for array in statement.operands)
 
-    def _collective(self, statement: Collective) -> tuple[Value, Choice]:
+    def _collective(self, statement: Collective) -> Value:
         value = self._operand(statement.operand, "A")
         self._check_dtype(statement, value)
         goal = layout_of(statement.result, self.program.mesh)
@@ -218,13 +237,15 @@ class _Planner:
         steps = self.reshard.steps(value, found[1], self.numbers)
         self._append(steps)
         only = Alternative(steps=steps, textbook=True)
-        choice = Choice(
-            statement=str(statement),
-            reasons=("as written: an explicit collective",),
-            alternatives=(only,),
-            chosen=only,
+        self.choices.append(
+            Choice(
+                text=str(statement),
+                reasons=("as written: an explicit collective",),
+                alternatives=(only,),
+                chosen=only,
+            )
         )
-        return (steps[-1].result if steps else value), choice
+        return steps[-1].result if steps else value
 
     def _check_dtype(self, statement: Collective, value: Value) -> None:
         """A collective moves values as they are; a type said for its result must be theirs."""

@@ -112,18 +112,30 @@ def reason(pair: Pair, axis: str, names: tuple[str, str]) -> str:
         if dim in pair.contracted:
             return (
                 f"{axis}: rule 2: the contracted dimension {dim} is sharded over it in {name} "
-                f"only: gather {name} over it"
+                f"only: gather {name} over it{_or_move(result)}"
             )
-        return f"{axis}: rule 1: {dim} of {name} is not contracted: multiply locally"
+        later = "" if result == dim or pair.wanted is None else f"; {_then(result)}"
+        return f"{axis}: rule 1: {dim} of {name} is not contracted: multiply locally{later}"
     if left in pair.contracted or right in pair.contracted:
         dim, name = (left, a) if left in pair.contracted else (right, b)
         return (
-            f"{axis}: rule 2: the contracted dimension {dim} of {name} is sharded over it: gather"
+            f"{axis}: rule 2: the contracted dimension {dim} of {name} is sharded over it: "
+            f"gather {name} over it{_or_move(result)}"
         )
     return (
         f"{axis}: rule 4: it is on {left} of {a} and on {right} of {b}, neither contracted: "
         "gather one of them"
     )
+
+
+def _or_move(result: Role) -> str:
+    return "" if result is None else f", or move it to {result}, where the result has it"
+
+
+def _then(result: Role) -> str:
+    if result is None:
+        return "the result does not keep it, so gather before or after, whichever costs less"
+    return f"the result has it on {result}, so move it before or after, whichever costs less"
 
 
 def assignments(

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from shardsim.notation import Collective, Contraction
-from shardsim.units import number
+from shardsim.units import format_seconds, number
 from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel, Relation
 
 if TYPE_CHECKING:
@@ -207,6 +207,8 @@ def step_dict(step: Step) -> dict[str, Any]:
             entry["wire_bytes_per_chip"] = number(step.price.wire_bytes)
             entry["book_seconds"] = float(step.price.book)
             entry["relation"] = step.price.relation.value
+            entry["book_formula"] = step.price.book_formula
+            entry["exact_formula"] = step.price.exact_formula
     return entry
 
 
@@ -254,23 +256,32 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Why a statement is done as it is.
+    """Why a collective, or one dot of a contraction, is done as it is.
 
     Attributes:
-        statement: Canonical text.
+        text: Which one, in the notation.
         reasons: The rule for each axis, in sentences.
-        alternatives: All ways considered, cheapest by the objective first. Of a contraction of more
-            than two operands, the ways to do its last dot.
+        alternatives: All ways considered, cheapest by the objective first.
         chosen: The one of them that the plan takes.
     """
 
-    statement: str
+    text: str
     reasons: tuple[str, ...]
     alternatives: tuple[Alternative, ...]
     chosen: Alternative
 
+    def to_dict(self) -> dict[str, Any]:
+        """An entry of `choices` in the JSON."""
+        return {
+            "text": self.text,
+            "reasons": list(self.reasons),
+            "alternatives": [
+                {**way.to_dict(), "chosen": way is self.chosen} for way in self.alternatives
+            ],
+        }
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """Steps that do a program on a mesh.
 
@@ -280,7 +291,7 @@ class Plan:
         inputs: Values that the caller provides, by array name, in order of use.
         steps: In order; dependencies follow from the values they read.
         results: The value of each statement's result, in order; the last is the plan's result.
-        choices: One per statement.
+        choices: One per collective and per dot of a contraction, in order.
     """
 
     program: Program
@@ -302,7 +313,7 @@ class Plan:
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
-        """The ways considered for the last statement, cheapest first."""
+        """The ways considered for the last dot or collective, cheapest first."""
         return self.choices[-1].alternatives
 
     def to_dict(self) -> dict[str, Any]:
@@ -312,20 +323,28 @@ class Plan:
             "topology": self.mesh.topology.name,
             "chips": self.mesh.topology.size,
             "mesh": self.mesh.sizes,
+            "dims": dict(self.program.extents),
+            "dtypes": self.program.dtypes.to_dict(),
+            "latency_model": self.latency_model.value,
             "steps": [step_dict(step) for step in self.steps],
             "result": value_dict(self.result.sharded),
             "exact_seconds": float(sum((step.seconds for step in self.steps), Fraction(0))),
-            "alternatives": [way.to_dict() for way in self.alternatives],
-            "statements": [
-                {
-                    "text": choice.statement,
-                    "reasons": list(choice.reasons),
-                    "chosen": choice.alternatives.index(choice.chosen),
-                    "alternatives": [way.to_dict() for way in choice.alternatives],
-                }
-                for choice in self.choices
-            ],
+            "alternatives": self.choices[-1].to_dict()["alternatives"],
+            "choices": [choice.to_dict() for choice in self.choices],
         }
+
+    def __str__(self) -> str:
+        """The steps in the notation, with their exact times."""
+        where = f"on {self.mesh.topology.name}, {self.latency_model.value} latency:"
+        lines = [
+            f"{index}. {step.text}  {format_seconds(step.seconds)}"
+            for index, step in enumerate(self.steps, start=1)
+        ]
+        return "\n".join([f"{len(self.steps)} steps {where}", *lines])
+
+    def __repr__(self) -> str:
+        texts = "; ".join(map(str, self.program.statements))
+        return f"<Plan: {texts} on {self.mesh.topology.name}, {len(self.steps)} steps>"
 
     def producers(self) -> dict[int, int]:
         """Value number to the index of the step that writes it (inputs are not in it)."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["busiest_chip", "gantt"]
 
+LEAST_CELLS = 10
+MARGIN = len(" ") + len(" ") + len(" 100%")
+MOST_CELLS = 64
 MARKS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -25,7 +28,7 @@ def busiest_chip(run: Run) -> tuple[int, ...]:
     return max(busy, key=lambda chip: busy[chip]) if busy else ()
 
 
-def gantt(run: Run, width: int = 64) -> list[str]:
+def gantt(run: Run, width: int = MOST_CELLS, page: int = 1000) -> list[str]:
     """The rows: a name, and a mark per column that says which step is running.
 
     A mark is the step's number in the table (1-9, then letters, then #). A column shows the step
@@ -44,13 +47,19 @@ def gantt(run: Run, width: int = 64) -> list[str]:
             name = axis_of.get(dimension.name, dimension.name)
             link = LinkDirection(chip, dimension.name, direction)
             rows.append((f"link {name}{'+' if direction > 0 else '-'}", link))
-    lines = []
-    for name, track in rows:
-        spans = [(i.start, i.end, i.step) for i in timeline.by_track.get(track, ())]
-        if spans:
-            lines.append(f"{name:>8} {_strip(spans, end, width)} {_share(spans, end)}")
+    busy = {
+        name: [(i.start, i.end, i.step) for i in timeline.by_track[track]]
+        for name, track in rows
+        if track in timeline.by_track
+    }
+    label = max(len("link X+"), *map(len, busy))
+    width = min(width, max(LEAST_CELLS, page - label - MARGIN))
+    lines = [
+        f" {name:>{label}} {_strip(spans, end, width)} {_share(spans, end)}"
+        for name, spans in busy.items()
+    ]
     scale = format_seconds(run.totals.simulated_seconds)
-    return [*lines, f"{'':>8} 0{scale:>{width - 1}}"]
+    return [*lines, f" {'':>{label}} 0{scale:>{width - 1}}"]
 
 
 def _strip(spans: list[tuple[int, int, int]], end: int, width: int) -> str:

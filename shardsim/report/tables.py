@@ -19,7 +19,7 @@ from rich.text import Text
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.report.gantt import busiest_chip, gantt
 from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
-from shardsim.vocabulary import Objective, Relation
+from shardsim.vocabulary import Algorithm, Objective, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +58,10 @@ def run_report(run: Run) -> RenderableType:
     parts += [_title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
     parts += _cheaper(plan, run.scenario.options.objective)
     parts += [_title("Totals"), _totals(run)]
-    strip = gantt(run)
-    if strip:
+    if run.totals.simulated_seconds:
         chip = ", ".join(map(str, busiest_chip(run)))
         legend = "a number is the step, - busy less than half, . idle"
-        parts += [_title(f"Chip ({chip}): {legend}"), Text("\n".join(strip))]
+        parts += [_title(f"The busiest chip, ({chip}): {legend}"), _Strip(run)]
     checks = run.checks()
     if checks:
         parts.append(_title("Expectations"))
@@ -84,7 +83,7 @@ def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
         if len(choice.alternatives) > 1:
             ways, taken = choice.alternatives, choice.chosen
             shown = [way for i, way in enumerate(ways) if i < MOST_ALTERNATIVES or way is taken]
-            parts += [_title(f"Ways to do {choice.statement}"), _ways(shown, taken)]
+            parts += [_title(f"Ways to do {choice.text}"), _ways(shown, taken)]
             if len(ways) > len(shown):
                 parts.append(_Sentence(f"and {len(ways) - len(shown)} more (--json has them all)"))
     return Group(*parts)
@@ -157,6 +156,16 @@ class _StepText:
         return Measurement(min(40, len(self.text)), len(self.text)).clamp(0, options.max_width)
 
 
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """The strip chart, as wide as the terminal allows."""
+
+    run: Run
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text("\n".join(gantt(self.run, page=options.max_width)), no_wrap=True)
+
+
 def _title(text: str) -> RenderableType:
     return Padding(Text(text, style="bold"), (1, 0, 0, 0))
 
@@ -175,13 +184,21 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
     extents = " ".join(f"{dim}={size}" for dim, size in plan.program.extents)
     statements = [str(statement) for statement in plan.program.statements]
     lines: list[RenderableType] = []
-    if name in statements:
+    if name == "; ".join(statements):
         lines += [Text(text, style="bold") for text in statements]
     else:
         lines += [Text(name, style="bold"), *(_Sentence(text) for text in statements)]
     lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
-    lines.append(Text(f"mesh {sizes}; dims {extents}; {plan.program.dtypes.default.value}"))
+    lines.append(Text(f"mesh {sizes}; dims {extents}; {_dtypes(plan)}"))
     return [*lines, *(_axis(axis) for axis in plan.mesh.axes)]
+
+
+def _dtypes(plan: Plan) -> str:
+    """The default element type, then those of arrays that have another."""
+    default = plan.program.dtypes.default
+    values = [value.sharded for _, value in plan.inputs] + [v.sharded for v in plan.results]
+    others = {str(v.array.name): v.dtype.value for v in values if v.dtype is not default}
+    return ", ".join([default.value, *(f"{name} {dtype}" for name, dtype in others.items())])
 
 
 def _axis(axis: Axis) -> RenderableType:
@@ -195,8 +212,14 @@ def _axis(axis: Axis) -> RenderableType:
 
 
 def _why(plan: Plan) -> list[RenderableType]:
-    reasons = [reason for choice in plan.choices for reason in choice.reasons]
-    return [_title("Why"), *map(_Sentence, reasons)] if reasons else []
+    """The rule for each axis; under its statement where there are several."""
+    lines: list[RenderableType] = []
+    for choice in plan.choices:
+        if len(plan.choices) > 1 and choice.reasons:
+            lines.append(_Sentence(choice.text))
+        indent = 2 if len(plan.choices) > 1 else 0
+        lines += [Padding(_Sentence(reason), (0, 0, 0, indent)) for reason in choice.reasons]
+    return [_title("Why"), *lines] if lines else []
 
 
 def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> RenderableType:
@@ -218,7 +241,8 @@ def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> Rende
 def _work(step: Step) -> str:
     match step:
         case MatmulStep():
-            return format_flops(step.flops)
+            by_flops = step.price.compute >= step.price.memory
+            return format_flops(step.flops) if by_flops else f"{format_bytes(step.traffic)} of HBM"
         case CollectiveStep():
             return format_bytes(step.size)
         case _:
@@ -237,20 +261,29 @@ def _formulas(step: Step) -> tuple[str, str]:
 
 
 def _notes(plan: Plan) -> list[RenderableType]:
-    """What the numbers mean, where a reader could take them for something else."""
-    collectives = [step for step in plan.steps if isinstance(step, CollectiveStep)]
+    """What the numbers mean: what a step works on, and the formulas of each collective."""
+    collectives = [(i, s) for i, s in enumerate(plan.steps, 1) if isinstance(s, CollectiveStep)]
     notes = []
+    if any(isinstance(step, MatmulStep) for step in plan.steps):
+        notes.append("a matmul works on FLOPs, or on HBM traffic where that takes longer")
     if collectives:
         notes.append(
-            "works on: FLOPs on one chip, or V, the bytes of the array as one group of chips sees "
-            f"it; exact and simulated times have {plan.latency_model.value} latency"
+            "a collective works on V: the bytes of the whole array as one group of chips sees it"
         )
-    lines = sorted({step.axis.name for step in collectives if step.axis.kind.value == "line"})
-    if lines:
-        notes.append(
-            f"book: the formula takes every axis for a ring; {', '.join(lines)} is a line here"
-        )
+    for index, step in collectives:
+        axis, price = step.axis, step.price
+        link = f"w = {format_rate(axis.link.one_way_bandwidth)} one way"
+        hop = f"a = {format_seconds(axis.link.latency)}"
+        bound = "at least " if price.relation is Relation.LOWER_BOUND else ""
+        notes.append(f"{index} exact, {_fabric(step)}: {bound}{price.exact_formula}, {link}, {hop}")
+        notes.append(f"{index} book, any axis taken for a ring: {price.book_formula}")
     return [_Sentence(note) for note in notes]
+
+
+def _fabric(step: CollectiveStep) -> str:
+    """What a collective runs on, and how where there is a choice."""
+    on = f"on a {step.axis.kind.value} of {step.axis.size}"
+    return on if step.algorithm is Algorithm.LINE else f"{on}, {step.algorithm.value}"
 
 
 def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
@@ -260,12 +293,18 @@ def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
         best, chosen = choice.alternatives[0], choice.chosen
         if objective is Objective.TIME:
             before, after = chosen.seconds, best.seconds
-            gain = f"less time with policy cheapest, {format_seconds(after)}"
+            gain = (
+                "less time, step after step, with policy cheapest: "
+                f"{format_seconds(before)} to {format_seconds(after)}"
+            )
         else:
             before, after = chosen.wire_bytes, best.wire_bytes
-            gain = f"fewer bytes with policy cheapest, {format_bytes(after)} per chip"
+            gain = (
+                "fewer bytes per chip with policy cheapest: "
+                f"{format_bytes(before)} to {format_bytes(after)}"
+            )
         if after < before:
-            lines.append(_Sentence(f"{float(1 - after / before):.0%} {gain}:"))
+            lines.append(_Sentence(f"{float(1 - after / before):.0%} {gain}"))
             lines += [Padding(_StepText(_shown(step)), (0, 0, 0, 5)) for step in best.steps]
     return lines
 
@@ -301,7 +340,11 @@ def _totals(run: Run) -> Table:
             format_seconds(totals.simulated_seconds),
             f"bound by {totals.bound}" if totals.simulated_seconds else "no step takes time",
         ),
-        ("at least", format_seconds(totals.lower_bound_seconds), "the busiest core or link"),
+        (
+            "at least",
+            format_seconds(totals.lower_bound_seconds),
+            "the busiest core or link, latency apart",
+        ),
         ("at most", format_seconds(totals.upper_bound_seconds), "one step after the other"),
         (
             "compute",

@@ -99,26 +99,41 @@ class ScenarioForm(Record):
         return NOT_YET
 
 
-def load_scenario(path: str | os.PathLike[str]) -> Scenario:
+def load_scenario(path: str | os.PathLike[str], **changes: str) -> Scenario:
     """Reads a scenario file; a topology file that it names may stand beside it.
 
     The scenarios that come with the package are found by name, with or without `.yaml`, where no
     file of that name is there.
+
+    Args:
+        path: The file.
+        changes: Texts as on the command line that stand in for what the file says: `policy`,
+            `overlap`, `dims`, `mesh`, `topology`, ...
 
     Raises:
         InputError: one thing is wrong with it.
         InputErrors: several things are.
     """
     file = _shipped_or(Path(path))
-    return _scenario(read_document(file), file.stem, file.parent)
+    document = read_document(file)
+    if changes and isinstance(document.data, dict):
+        kept = {at: mark for at, mark in document.marks.items() if at and at[0] not in changes}
+        document = Document({**document.data, **changes}, {**kept, **_option_marks(changes)})
+    return _scenario(document, file.stem, file.parent)
 
 
 def _shipped_or(path: Path) -> Path:
     """The file itself, or the shipped scenario of that name where there is no such file."""
-    if path.parent != Path() or os.path.lexists(path):
+    if path.parent not in (Path(), Path("scenarios")) or os.path.lexists(path):
         return path
-    shipped = {file.name: file for file in data_folder("scenarios").glob("*.yaml")}
-    return shipped.get(path.name) or shipped.get(f"{path.name}.yaml") or path
+    shipped = {file.stem: file for file in sorted(data_folder("scenarios").glob("*.yaml"))}
+    name = path.name.removesuffix(".yaml")
+    if name in shipped:
+        return shipped[name]
+    raise ScenarioError(
+        f"there is no file {path}; shipped: {', '.join(shipped)}",
+        nearest(name, shipped) or "give the path of a YAML file, or the name of a shipped scenario",
+    )
 
 
 def make_scenario(
@@ -173,7 +188,7 @@ def _option_marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Ma
         if isinstance(value, str | os.PathLike):
             origin = "expression" if key == "program" else f"--{key.replace('_', '-')}"
             marks[key,] = Mark(Source(os.fspath(value), origin))
-    lines = plain(given["program"])
+    lines = plain(given.get("program"))
     for index, line in enumerate(lines if isinstance(lines, list) else ()):
         if isinstance(line, str):
             marks["program", index] = Mark(Source(line, "expression", index + 1, 1, line))
@@ -197,11 +212,8 @@ def _scenario(document: Document, default_name: str, base: Path | None) -> Scena
     faults.raise_any()
     assert program is not None
     assert expectations is not None
-    first = program.statements[0]
     return Scenario(
-        name=form.name
-        or default_name
-        or (first.source.text.strip() if first.source else str(first)),
+        name=form.name or default_name or "; ".join(map(str, program.statements)),
         program=program,
         options=Options(
             overlap=form.overlap,

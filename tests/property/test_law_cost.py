@@ -133,7 +133,7 @@ def test_twice_the_dtype_is_twice_the_bandwidth_term_only(
     kind: CollectiveKind, elements: int, n: int, link: Link, algorithm: Algorithm
 ) -> None:
     half = collective_plan(kind, n, "ring", elements, link, algorithm)
-    lines = [choice.statement for choice in half.choices]
+    lines = [choice.text for choice in half.choices]
     full = planned(
         lines, half.mesh.topology, dict(half.program.extents), algorithm=algorithm, dtype=Dtype.F32
     )

@@ -137,6 +137,8 @@ def test_run_as_json() -> None:
         "book_seconds": 4e-6,  # the larger of 8/2 hops and 720 B / 90 GB/s
         "exact_seconds": 4.007e-6,  # 4 hops and 630 B / 90 GB/s
         "relation": "equal",
+        "book_formula": "max(V/2w, 4a)",
+        "exact_formula": "7/8 V/2w + 4a",
         "simulated_seconds": 4.007e-6,
         "start_seconds": 0.0,
         "end_seconds": 4.007e-6,

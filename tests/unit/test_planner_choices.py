@@ -83,7 +83,7 @@ def test_a_plan_s_own_times_are_its_steps() -> None:
     assert [step["text"] for step in found["steps"]] == GATHER_FIRST
     assert found["exact_seconds"] == float(sum(step.seconds for step in plan.steps))
     assert [way["textbook"] for way in found["alternatives"]].count(True) == 1
-    assert found["statements"][0]["alternatives"] == found["alternatives"]
+    assert found["choices"][0]["alternatives"] == found["alternatives"]
 
 
 # I = K = 4096, J = 2048: A and B are 16 MiB, C 32 MiB, the whole product takes 687 µs.

@@ -145,7 +145,7 @@ def test_values_and_texts_make_the_same_scenario() -> None:
     [
         (LINE, LINE),
         (parse(LINE), LINE),
-        ((LINE, "AllGather_X D[I_X, K]"), LINE),
+        ((LINE, "AllGather_X D[I_X, K]"), f"{LINE}; AllGather_X D[I_X, K] -> D[I, K]"),
         ([f"  {LINE} "], LINE),
         (f"\n{LINE}\n# the end\n", LINE),
     ],
