@@ -69,6 +69,7 @@ def _scenario(what: What, settings: Mapping[str, Any]) -> Scenario:
 
     from shardsim.documents import nearest
     from shardsim.errors import ScenarioError
+    from shardsim.notation import Statement
     from shardsim.scenario import Scenario, make_scenario
 
     if isinstance(what, Scenario):
@@ -78,6 +79,13 @@ def _scenario(what: What, settings: Mapping[str, Any]) -> Scenario:
                 "leave the settings out, or give the notation instead of the scenario",
             )
         return what
+    if not isinstance(what, str | list | tuple | Statement):
+        raise ScenarioError(
+            f"this takes notation or a Scenario, not a {type(what).__name__}",
+            "give a line of notation with its settings, or load_scenario(file)",
+        )
+    if isinstance(what, str) and what.endswith((".yaml", ".yml")):
+        raise ScenarioError(f"{what} is the name of a file", f"give load_scenario({what!r})")
     known = [name for name in inspect.signature(make_scenario).parameters if name != "program"]
     for name in settings:
         if name not in known:

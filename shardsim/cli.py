@@ -193,7 +193,7 @@ def show(
     """Show a topology: its dimensions, which of them wrap and why, and the bandwidths."""
     from shardsim.catalogue import find_topology
     from shardsim.errors import Source
-    from shardsim.mesh import lay_mesh
+    from shardsim.mesh import DEFAULT_NAMES, lay_mesh
 
     found = find_topology(topology, Source(topology, origin="topology"))
     if as_json:
@@ -201,7 +201,8 @@ def show(
     else:
         from shardsim.report import render, topology_report
 
-        _write(render(topology_report(found, lay_mesh(found)), sys.stdout))
+        mesh = lay_mesh(found) if len(found.shape) <= len(DEFAULT_NAMES) else None
+        _write(render(topology_report(found, mesh), sys.stdout))
 
 
 def _cut(result: Run) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shardsim.cost import CostModel
 from shardsim.planner import CollectiveStep, MatmulStep, make_plan
 from shardsim.planner.steps import step_dict, value_dict
+from shardsim.timeline import length
 from shardsim.timeline import overlap as common
 from shardsim.units import Bytes, Seconds, format_seconds, number
 from shardsim.vocabulary import Overlap
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from shardsim.timeline import Timeline
 
 __all__ = ["Run", "StepTimes", "Totals", "plan_scenario", "run_scenario"]
+
+
+BOUNDS = ("compute", "memory", "communication", "latency")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ class Totals:
         overlap_fraction: The hidden share of communication; 0 where there is none.
         flops_utilization: FLOPs done over what the peak would do in the time.
         bound: What most of the time goes into: compute, memory, communication or latency.
-        peak_memory_bytes_per_chip: The most that arrays take at once; inputs stay.
+        peak_memory_bytes_per_chip: The most that arrays take at once, step after step; inputs stay.
         chips_per_record: How many chips a record of the timeline stands for.
     """
 
@@ -204,8 +208,8 @@ def _totals(plan: Plan, timeline: Timeline, upper: Seconds) -> Totals:
     if timeline.activities:
         chip = max(timeline.activities, key=lambda activity: activity.end).chip
         busy, talking = timeline.computing(chip), timeline.communicating(chip, collectives)
-        compute = timeline.seconds(sum(end - start for start, end in busy))
-        communication = timeline.seconds(sum(end - start for start, end in talking))
+        compute = timeline.seconds(length(busy))
+        communication = timeline.seconds(length(talking))
         exposed = communication - timeline.seconds(common(talking, busy))
     makespan = timeline.makespan
     matmuls = [step for step in plan.steps if isinstance(step, MatmulStep)]
@@ -226,8 +230,8 @@ def _totals(plan: Plan, timeline: Timeline, upper: Seconds) -> Totals:
 
 
 def _bound(plan: Plan) -> str:
-    """Where most of the exact seconds go; the first named wins a tie."""
-    into = dict.fromkeys(("compute", "memory", "communication", "latency"), Fraction(0))
+    """Where most of the exact seconds go; the first named wins a tie (and a plan without steps)."""
+    into = dict.fromkeys(BOUNDS, Fraction(0))
     for step in plan.steps:
         match step:
             case MatmulStep():

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shardsim.errors import MeshError, NotYetError, Place
 from shardsim.hardware import Link
+from shardsim.notation.names import AXIS_NAME
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from shardsim.topology import Coordinate, Dimension, Topology
 
-__all__ = ["Axis", "Mesh", "lay_mesh"]
+__all__ = ["DEFAULT_NAMES", "Axis", "Mesh", "lay_mesh"]
 
 DEFAULT_NAMES = ("X", "Y", "Z")
-_AXIS_NAME = re.compile(r"[A-Z][0-9]*|[A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +116,7 @@ def lay_mesh(
 
 
 def _check_name(name: str, place: Place | None) -> None:
-    if _AXIS_NAME.fullmatch(name) is None:
+    if AXIS_NAME.fullmatch(name) is None:
         lower = "".join(c for c in name.lower() if c.isalnum()).lstrip("0123456789")
         raise MeshError(
             f"{name!r} cannot be an axis name: capitals are read one by one (I_XY is X then Y)",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shardsim.errors import InputErrors, Place, ShardingError
-from shardsim.notation import Array, Collective, Contraction
+from shardsim.notation import Array, Collective, Contraction, Reshard
 from shardsim.sharding import ShardedArray, bind, check_arrays
 from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
 
@@ -83,7 +83,7 @@ def arrays_of(statement: Statement) -> tuple[Array, ...]:
     match statement:
         case Contraction(operands=operands, result=result):
             return (*operands, result)
-        case Collective(operand=operand, result=result):
+        case Collective(operand=operand, result=result) | Reshard(operand=operand, result=result):
             return (operand, result)
 
 

@@ -37,7 +37,7 @@ class WrapRule(StrEnum):
 
     `cubes`: every dimension of the slice is a multiple of 4 (optical switches join 4x4x4 cubes).
     `length_16`: the dimension itself is 16 long.
-    `full_pod`: the dimension is as long as the pod's.
+    `full_pod`: the slice is the whole pod.
     """
 
     CUBES = "cubes"
@@ -183,9 +183,10 @@ class Generation:
                 return False, f"{why}; {text} has a {odd[0]}"
             return True, f"every dimension of {text} is a multiple of 4 ({name} joins 4x4x4 cubes)"
         assert self.pod is not None
-        wraps = size == self.pod[index]
-        why = f"{name} wraps only in the full pod, {self.pod[index]} long; this one is {size}"
-        return wraps, f"{name} wraps at the pod's full length, {size}" if wraps else why
+        pod, here = ("x".join(map(str, sizes)) for sizes in (self.pod, shape))
+        if sorted(shape) == sorted(self.pod):
+            return True, f"{here} is the full pod of {name}"
+        return False, f"{name} wraps only in the full pod, {pod}; this slice is {here}"
 
 
 def slice_topology(generation: Generation, shape: tuple[int, ...]) -> Topology:

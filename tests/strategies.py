@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import strategies as st
 
 from shardsim.hardware import Link
-from shardsim.notation import Array, Collective, Contraction, Dim, Statement
+from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
 from shardsim.topology import Topology
 from shardsim.vocabulary import CollectiveKind, Dtype
 from tests.machines import machine
@@ -79,9 +80,17 @@ def collectives(draw: st.DrawFn) -> Collective:
     return Collective.of(kind, axes, operand, target if scatters else None)
 
 
+@st.composite
+def reshards(draw: st.DrawFn) -> Reshard:
+    """Any array in any other sharding."""
+    operand = draw(arrays())
+    result = draw(arrays(operand.dim_names))
+    return Reshard(operand=operand, result=replace(result, dtype=operand.dtype))
+
+
 def statements() -> st.SearchStrategy[Statement]:
     """Any statement of the notation."""
-    return st.one_of(contractions(), collectives())
+    return st.one_of(contractions(), collectives(), reshards())
 
 
 # machines and collectives

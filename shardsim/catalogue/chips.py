@@ -14,7 +14,7 @@ from shardsim.errors import InputError, NotYetError, Place, TopologyError
 from shardsim.hardware import Chip, Link
 from shardsim.topology import Generation, WrapRule
 
-__all__ = ["chip_names", "chips", "generation_of"]
+__all__ = ["chip_names", "chips", "chips_like", "generation_of"]
 
 GPUS = ("v100", "a100", "h100", "h200", "h800", "b200", "b300", "gh200", "gb200", "gb300", "mi300x")
 _Value = TypeVar("_Value")
@@ -59,8 +59,20 @@ class ChipFile(Record):
 
 
 def chip_names() -> list[str]:
-    """The names of all chips, sorted."""
-    return sorted(path.stem for path in (data_folder("topologies") / "chips").glob("*.yaml"))
+    """The names of all chips, from the oldest generation on: v2, ..., v5e, v5p, v6e, 7x."""
+    names = [path.stem for path in (data_folder("topologies") / "chips").glob("*.yaml")]
+    return sorted(names, key=lambda name: (int("".join(filter(str.isdigit, name))), name))
+
+
+def chips_like(word: str) -> list[str]:
+    """The chips whose names start with a word that is no chip: v5e and v5p for `v5`.
+
+    >>> chips_like("v5")
+    ['v5e', 'v5p']
+    """
+    begins = word.strip().lower()
+    is_number = any(map(str.isdigit, begins))
+    return [name for name in chip_names() if is_number and name.startswith(begins)]
 
 
 @functools.lru_cache(maxsize=1)
@@ -100,10 +112,12 @@ def _no_chip(word: str, name: str, place: Place | None) -> InputError:
             f"supported chips: {known}",
             place,
         )
+    alike = chips_like(name)
     aliases = [alias for chip in chip_names() for alias in _chip_file(chip).aliases]
     return TopologyError(
         f"there is no chip {word!r}; the catalogue has {known}",
-        nearest(name, chip_names())
+        (alike and f"did you mean {' or '.join(alike)}?")
+        or nearest(name, chip_names())
         or nearest(name, aliases)
         or "choose one of these, or describe a chip of your own in a YAML file",
         place,

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, PlainValidator
 
 from shardsim.catalogue.chips import generation_of
 from shardsim.documents import Document, Faults, Record, validate
-from shardsim.documents.fields import Count, DtypeWord, Latency, Peak, Rate, Size
+from shardsim.documents.fields import Count, DtypeWord, Latency, Peak, Rate, Size, words
 from shardsim.errors import InputError, NotYetError, ScenarioError, TopologyError
 from shardsim.hardware import Chip, Link
 from shardsim.topology import Dimension, Topology
@@ -20,6 +20,10 @@ from shardsim.vocabulary import DimensionKind
 
 __all__ = ["cluster_topology"]
 
+KINDS = {
+    DimensionKind.RING: "a cable joins the last chip to the first",
+    DimensionKind.LINE: "none does",
+}
 MOST_DIMENSIONS = 6
 MOST_CHIPS = 1_000_000
 ONE_CABLE = (
@@ -78,7 +82,7 @@ class DimensionForm(Record):
 
     name: Annotated[str, BeforeValidator(_dimension_name)]
     size: Count
-    kind: Annotated[DimensionKind, BeforeValidator(_kind)]
+    kind: Annotated[DimensionKind, words(DimensionKind, KINDS), BeforeValidator(_kind)]
     bandwidth: Rate
     latency: Latency = Fraction(1, 10**6)
     links: Annotated[int, PlainValidator(_links)] = 1

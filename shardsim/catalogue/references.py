@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from shardsim.catalogue.chips import chip_names, generation_of
+from shardsim.catalogue.chips import chip_names, chips_like, generation_of
+from shardsim.catalogue.clouds import cloud_name_error
 from shardsim.catalogue.clusters import cluster_topology
-from shardsim.catalogue.shipped import data_folder
-from shardsim.documents import Document, described, nearest, plain, read_document
-from shardsim.errors import InputError, Source, TopologyError
+from shardsim.catalogue.shipped import data_folder, names_of
+from shardsim.documents import Document, described, nearest, path_of, plain, read_document
+from shardsim.errors import InputError, Place, Source, TopologyError
 from shardsim.topology import Topology, slice_topology
 from shardsim.units import parse_count
 
@@ -53,10 +54,11 @@ def find_topology(
             f"write {EXAMPLE}",
             None if source is None else source.place(0, len(source.text)),
         )
-    text = os.fspath(reference)
+    is_path = isinstance(reference, os.PathLike)
+    text = str(path_of(reference, "a topology file")) if is_path else str(reference)
     source = source or Source(text, origin="topology")
     chip, colon, _ = text.partition(":")
-    is_file = isinstance(reference, os.PathLike) or text.endswith(SUFFIXES) or "/" in chip
+    is_file = is_path or text.endswith(SUFFIXES) or "/" in chip
     if colon and not is_file:
         return _slice(source)
     return _from_file(text, source, base)
@@ -92,20 +94,49 @@ def _from_file(text: str, source: Source, base: Path | None) -> Topology:
     candidates = [folder / name for folder in folders for name in names if text.strip()]
     for path in candidates:
         if _found(path) == "file":
-            return cluster_topology(read_document(path, place), path.stem)
-    known = [path.stem for path in sorted(shipped.glob("*.yaml"))]
+            document = read_document(path, place)
+            _refuse_scenario(document, text, place)
+            return cluster_topology(document, path.stem)
+    known = names_of("topologies")
     way_out = f"write CHIP:SHAPE, such as {EXAMPLE}, the path of a YAML file, or a shipped one"
     if not text.strip():
         raise TopologyError("the topology is empty", way_out, place)
     if "folder" in map(_found, candidates):
         raise TopologyError(f"{text} is a directory, not a topology file", way_out, place)
-    if re.fullmatch(r"[\w-]+", text) and _is_chip(text, source):
-        raise TopologyError(f"chip {text} needs a shape", f"write {text}:4x4", place)
+    _refuse_without_shape(text, source, place)
+    if text.removesuffix(SUFFIXES[0]) in names_of("scenarios"):
+        raise _is_scenario(text, "", place)
     raise TopologyError(
         f"there is no topology file {text!r}; shipped: {', '.join(known)}",
         nearest(text, [*known, *chip_names()]) or way_out,
         place,
     )
+
+
+def _refuse_scenario(document: Document, text: str, place: Place) -> None:
+    """Says so when a file is a scenario, instead of naming all that is no key of a topology."""
+    data = document.data
+    if {"program", "topology"}.isdisjoint(data) or not {"chip", "dimensions"}.isdisjoint(data):
+        return
+    said = data.get("topology")
+    is_short = isinstance(said, str) and re.fullmatch(r"\w+:[\dx]+", said)
+    raise _is_scenario(text, f"its topology is {said}; " if is_short else "", place)
+
+
+def _is_scenario(text: str, said: str, place: Place) -> TopologyError:
+    why = f"{text} is a scenario, not a topology"
+    return TopologyError(why, f"{said}to run the scenario: shardsim run {text}", place)
+
+
+def _refuse_without_shape(text: str, source: Source, place: Place) -> None:
+    """Says what to write for a chip without a shape: `v5e`, `v5e-16`, or half of a name: `v5`."""
+    found = re.fullmatch(r"([\w-]+?)(?:-(\d{1,9}))?", text)
+    if found is None or not (_is_chip(found[1], source) or chips_like(found[1])):
+        return
+    generation = generation_of(found[1], source.place(0, len(found[1])))
+    if found[2] is None:
+        raise TopologyError(f"chip {text} needs a shape", f"write {text}:4x4", place)
+    raise cloud_name_error(text, generation, int(found[2]), place)
 
 
 def _found(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["data_folder"]
+__all__ = ["data_folder", "names_of"]
 
 
 def data_folder(name: str) -> Path:
@@ -16,3 +16,12 @@ def data_folder(name: str) -> Path:
     package = Path(__file__).parent.parent
     inside = package / name
     return inside if inside.is_dir() else package.parent / name
+
+
+def names_of(name: str) -> list[str]:
+    """The names of the files that come with the package in a folder.
+
+    >>> names_of("topologies")
+    ['mixed-4x16', 'ring-of-8', 'v5e-row-of-8']
+    """
+    return sorted(path.stem for path in data_folder(name).glob("*.yaml"))

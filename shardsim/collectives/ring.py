@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from shardsim.collectives.steps import Action, Lane, Need, Piece, Send
+from shardsim.collectives.steps import WHOLE, Action, Lane, Need, Piece, Send, Share
 from shardsim.vocabulary import Algorithm, CollectiveKind
 
 __all__ = ["ring_lanes"]
 
-Share = tuple[Fraction, Fraction]
-
-WHOLE: Share = (Fraction(0), Fraction(1))
-FIRST_HALF: Share = (Fraction(0), Fraction(1, 2))
-SECOND_HALF: Share = (Fraction(1, 2), Fraction(1))
+FIRST_HALF = (Fraction(0), Fraction(1, 2))
+SECOND_HALF = (Fraction(1, 2), Fraction(1))
 
 
 def reach(algorithm: Algorithm, size: int, direction: int) -> list[Share]:

@@ -15,7 +15,8 @@ from fractions import Fraction
 
 __all__ = ["Action", "Lane", "Need", "Piece", "Send", "StepProgram"]
 
-WHOLE = (Fraction(0), Fraction(1))
+Share = tuple[Fraction, Fraction]
+WHOLE: Share = (Fraction(0), Fraction(1))
 
 
 class Action(StrEnum):
@@ -35,7 +36,7 @@ class Piece:
     """
 
     block: tuple[int, ...]
-    share: tuple[Fraction, Fraction] = WHOLE
+    share: Share = WHOLE
 
     @property
     def size(self) -> Fraction:

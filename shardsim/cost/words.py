@@ -21,15 +21,20 @@ def exact_in_words(
     ... )
     '2 (3/4 V/w + 3a)'
     """
-    if kind is CollectiveKind.ALL_TO_ALL:
-        text = _exchange(n, algorithm)
-    elif kind is CollectiveKind.ALL_REDUCE:
-        text = f"2 ({_gather(n, algorithm)})"
+    on_line = algorithm is Algorithm.LINE
+    if kind is CollectiveKind.ALL_TO_ALL and on_line and latency_model is LatencyModel.ADDITIVE:
+        return f"max({_load(n)} + a, {n - 1}/{n * n} V/w + {n - 1}a)"
+    if kind is not CollectiveKind.ALL_TO_ALL:
+        bandwidth = _gather(n, algorithm)
     else:
-        text = _gather(n, algorithm)
-    if latency_model is LatencyModel.FLOOR:
-        return f"{text} without its latency, each message at least a"
-    return text
+        bandwidth = _load(n) if on_line else _exchange(n, algorithm)
+    both_ways = algorithm in {Algorithm.BALANCED, Algorithm.WHOLE_SHARDS}
+    hops = n // 2 if both_ways else n - 1
+    floor = latency_model is LatencyModel.FLOOR
+    text = bandwidth if floor else f"{bandwidth} + {hops}a"
+    if kind is CollectiveKind.ALL_REDUCE:
+        text = f"2 ({text})"
+    return f"{text}, a message taking at least a" if floor else text
 
 
 def book_in_words(kind: CollectiveKind, n: int) -> str:
@@ -49,29 +54,27 @@ def book_in_words(kind: CollectiveKind, n: int) -> str:
 
 
 def _gather(n: int, algorithm: Algorithm) -> str:
+    """The bandwidth term of AllGather and ReduceScatter."""
     match algorithm:
-        case Algorithm.BALANCED:
-            return f"{n - 1}/{n} V/2w + {n // 2}a"
+        case Algorithm.BALANCED | Algorithm.HALF_SHARDS:
+            return f"{n - 1}/{n} V/2w"
         case Algorithm.WHOLE_SHARDS:
-            return f"{n // 2}/{n} V/w + {n // 2}a"
-        case Algorithm.HALF_SHARDS:
-            return f"{n - 1}/{n} V/2w + {n - 1}a"
+            return f"{n // 2}/{n} V/w"
         case Algorithm.ONE_DIRECTION | Algorithm.LINE:
-            return f"{n - 1}/{n} V/w + {n - 1}a"
+            return f"{n - 1}/{n} V/w"
 
 
 def _exchange(n: int, algorithm: Algorithm) -> str:
-    even, squared = n % 2 == 0, n * n
-    odd_share = f"{squared - 1}/{squared} "
-    match algorithm:
-        case Algorithm.BALANCED:
-            return f"{'' if even else odd_share}V/8w + {n // 2}a"
-        case Algorithm.WHOLE_SHARDS:
-            return f"{f'{n + 2}/{n} ' if even else odd_share}V/8w + {n // 2}a"
-        case Algorithm.HALF_SHARDS:
-            return f"{n - 1}/{n} V/4w + {n - 1}a"
-        case Algorithm.ONE_DIRECTION:
-            return f"{n - 1}/{n} V/2w + {n - 1}a"
-        case Algorithm.LINE:
-            load = (n // 2) * ((n + 1) // 2)
-            return f"max({load}/{squared} V/w + a, {n - 1}/{squared} V/w + {n - 1}a)"
+    """The bandwidth term of AllToAll on a ring."""
+    if algorithm is Algorithm.HALF_SHARDS:
+        return f"{n - 1}/{n} V/4w"
+    if algorithm is Algorithm.ONE_DIRECTION:
+        return f"{n - 1}/{n} V/2w"
+    if n % 2:
+        return f"{n * n - 1}/{n * n} V/8w"
+    return "V/8w" if algorithm is Algorithm.BALANCED else f"{n + 2}/{n} V/8w"
+
+
+def _load(n: int) -> str:
+    """What the middle link of a line carries in an AllToAll."""
+    return f"{(n // 2) * ((n + 1) // 2)}/{n * n} V/w"

@@ -8,11 +8,12 @@ and column; several faults are raised together, as `InputErrors`.
     reading.py    YAML to a document
     checking.py   a document against a record
     fields.py     types of a record's fields
+    spelling.py   where the characters of a folded or escaped text stand
 """
 
 from shardsim.documents.checking import Record, described, nearest, validate
 from shardsim.documents.document import Document, Faults, Mark, plain
-from shardsim.documents.reading import parse_document, read_document
+from shardsim.documents.reading import parse_document, path_of, read_document
 
 __all__ = [
     "Document",
@@ -22,6 +23,7 @@ __all__ = [
     "described",
     "nearest",
     "parse_document",
+    "path_of",
     "plain",
     "read_document",
     "validate",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -71,6 +72,8 @@ def described(value: object) -> str:
 
     >>> described({}), described(None), described(True), described("abc")
     ('a mapping', 'nothing', 'true', "'abc'")
+    >>> described(x for x in "abc")
+    'a generator'
     """
     match value:
         case None:
@@ -81,6 +84,11 @@ def described(value: object) -> str:
             return "a mapping"
         case list():
             return "a list"
+        case str() | bytes() | int() | float():
+            pass
+        case _:
+            word = type(value).__name__
+            return f"an {word}" if word[0] in "AEIOUaeiou" else f"a {word}"
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
@@ -118,7 +126,7 @@ def _faults(
             words = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
             given = detail["input"]
             said = f"{name} must be one of {', '.join(words)}; it is {described(given)}"
-            yield ScenarioError(said, nearest(given, words), place)
+            yield ScenarioError(said, nearest(given, words) or "write one of them", place)
         case kind if kind in _EXPECTED:
             said = f"{name} must be {_EXPECTED[kind]}; it is {described(detail['input'])}"
             yield ScenarioError(said, "", place)
@@ -172,14 +180,21 @@ def _form_at(form: type[Record], path: Iterable[str | int]) -> type[Record]:
     """The record that the value at a path must be."""
     found: Any = form
     for step in path:
+        found = _without_none(found)
         is_record = isinstance(found, type) and issubclass(found, Record)
         if is_record and step in found.model_fields:
             found = found.model_fields[step].annotation
         else:
             inner = get_args(found)
             found = inner[0] if isinstance(step, int) else inner[-1]
-    record: type[Record] = found
+    record: type[Record] = _without_none(found)
     return record
+
+
+def _without_none(form: Any) -> Any:
+    """The record of `Record | None`; other types as they are."""
+    args = get_args(form)
+    return args[0] if NoneType in args else form
 
 
 def spelled(path: Steps) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from shardsim.documents.spelling import part, pinned
 from shardsim.errors import InputError, InputErrors, Place, Source
 
 __all__ = ["Document", "Faults", "Mark", "Steps", "plain", "whole"]
@@ -50,9 +51,16 @@ class Document:
         return isinstance(self.data, Mapping) and self.data.get(key) is not None
 
     def source(self, *steps: str | int) -> Source | None:
-        """A value as it is written; the nearest value around it where it has no mark of its own."""
+        """A value as it is written; the nearest value around it where it has no mark of its own.
+
+        A text that is written elsewhere, behind an alias, stands at the alias as a whole.
+        """
         mark = self._mark(steps)
-        return None if mark is None else mark.value
+        if mark is None:
+            return None
+        data = self.at(*steps).data
+        is_elsewhere = isinstance(data, str) and data != mark.value.text
+        return pinned(data, whole(mark.value)) if is_elsewhere else mark.value
 
     def place(self, *steps: str | int) -> Place | None:
         """The place of a value; of its key when the value starts on a later line."""
@@ -72,13 +80,11 @@ class Document:
         """The lines of a text, each where it stands."""
         text = self.at(*steps).data
         around = self.source(*steps) or Source(text)
-        sources = []
-        for index, line in enumerate(text.split("\n")):
-            mark = self.marks.get((*self.path, *steps, index))
-            column = around.column if index == 0 else 1
-            context = around.context if line == text else None
-            apart = Source(line, around.origin, around.line + index, column, context)
-            sources.append(apart if mark is None else mark.value)
+        sources: list[Source] = []
+        start = 0
+        for row, line in enumerate(text.split("\n")):
+            sources.append(part(around, start, line, row))
+            start += len(line) + 1
         return sources
 
     def _mark(self, steps: Steps) -> Mark | None:

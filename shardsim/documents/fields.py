@@ -1,24 +1,38 @@
-"""Types of a record's fields: quantities, counts and words."""
+"""Types of a record's fields: quantities, counts and words.
+
+A rate below 1 MB/s and a latency above 1 s are refused: they are numbers whose unit was forgotten.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, TypeVar
 
 from pydantic import PlainValidator, ValidationInfo
 
-from shardsim.documents.checking import nearest
-from shardsim.errors import Place, ScenarioError
+from shardsim.documents.checking import described, nearest
+from shardsim.errors import Place, QuantityError, ScenarioError
 from shardsim.units import (
     Bytes,
     BytesPerSecond,
     FlopsPerSecond,
     Seconds,
+    format_rate,
+    format_seconds,
     parse_count,
     parse_quantity,
 )
 from shardsim.vocabulary import DTYPE_ALIASES, Dtype
 
-__all__ = ["Count", "DtypeWord", "Latency", "Peak", "Rate", "Size", "dtype_of"]
+__all__ = ["Count", "DtypeWord", "Latency", "Peak", "Rate", "Size", "dtype_of", "words"]
+
+SLOWEST_RATE = Fraction(10**6)
+LONGEST_LATENCY = Fraction(1)
+LARGEST_REPEATED = 10_000
+_Word = TypeVar("_Word", bound=StrEnum)
 
 
 def dtype_of(word: object, place: Place | None = None) -> Dtype:
@@ -44,8 +58,52 @@ def _count(value: object, info: ValidationInfo) -> int:
     return parse_count(_written(value), info.field_name or "the number")
 
 
-def _quantity(unit: str, *, zero: bool = False) -> PlainValidator:
-    return PlainValidator(lambda value: parse_quantity(_written(value), unit, zero=zero))
+def words(kind: type[_Word], meanings: Mapping[_Word, str]) -> PlainValidator:
+    """Reads a word of a vocabulary; a fault says what the words mean.
+
+    Args:
+        kind: The vocabulary.
+        meanings: The words that a person chooses from, each with its meaning in a few words.
+    """
+    listed = [word.value for word in meanings]
+
+    def read(value: object, info: ValidationInfo) -> _Word:
+        try:
+            return kind(str(value))
+        except ValueError:
+            why = f"{info.field_name} must be one of {', '.join(listed)}; it is {described(value)}"
+            said = "; ".join(f"{word.value}: {meaning}" for word, meaning in meanings.items())
+            raise ScenarioError(why, nearest(value, listed) or said) from None
+
+    return PlainValidator(read)
+
+
+def _rate(value: object) -> Fraction:
+    rate = parse_quantity(_written(value), "bytes/s")
+    if rate < SLOWEST_RATE:
+        why = f"{format_rate(rate)} is too slow to be meant"
+        raise QuantityError(why, _with_unit(value, "GB/s", "45 GB/s"))
+    return rate
+
+
+def _latency(value: object) -> Fraction:
+    latency = parse_quantity(_written(value), "seconds", zero=True)
+    if latency > LONGEST_LATENCY:
+        why = f"{format_seconds(latency)} is too long to be meant"
+        raise QuantityError(why, _with_unit(value, "us", "1 us"))
+    return latency
+
+
+def _with_unit(value: object, unit: str, example: str) -> str:
+    """A way out: the same number with a sensible unit."""
+    found = re.fullmatch(r"\s*([\d.]+)\s*[A-Za-zµμ/]*\s*", str(value))
+    if found is None or float(found[1]) > LARGEST_REPEATED:
+        return f"write a number and a unit, such as {example}"
+    return f"write {found[1]} {unit}"
+
+
+def _quantity(unit: str) -> PlainValidator:
+    return PlainValidator(lambda value: parse_quantity(_written(value), unit))
 
 
 def _written(value: object) -> object:
@@ -55,7 +113,7 @@ def _written(value: object) -> object:
 
 Count = Annotated[int, PlainValidator(_count)]
 Size = Annotated[Bytes, _quantity("bytes")]
-Rate = Annotated[BytesPerSecond, _quantity("bytes/s")]
+Rate = Annotated[BytesPerSecond, PlainValidator(_rate)]
 Peak = Annotated[FlopsPerSecond, _quantity("FLOP/s")]
-Latency = Annotated[Seconds, _quantity("seconds", zero=True)]
+Latency = Annotated[Seconds, PlainValidator(_latency)]
 DtypeWord = Annotated[Dtype, PlainValidator(dtype_of)]

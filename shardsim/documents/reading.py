@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +14,38 @@ from ruamel.yaml.reader import ReaderError
 
 from shardsim.documents.checking import described
 from shardsim.documents.document import Document, Faults, Mark, Steps, whole
+from shardsim.documents.spelling import Lines, Spelling, Written
 from shardsim.errors import InputError, Place, ScenarioError, Source
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
-__all__ = ["parse_document", "read_document"]
+__all__ = ["parse_document", "path_of", "read_document"]
 
 LARGEST_FILE = 1_000_000
 DEEPEST = 30
 MOST_VALUES = 100_000
 
 NOTHING = ("", "~", "null", "Null", "NULL")
+
+_PROPERTIES = re.compile(r"(?:(?:[&!]\S*|#[^\r\n]*)\s+)*")
+_REST_OF_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
+
+
+def path_of(path: object, what: str) -> Path:
+    """A path that Python code gives.
+
+    Raises:
+        ScenarioError: it is neither text nor a path of text.
+
+    >>> path_of("run.yaml", "a scenario").name
+    'run.yaml'
+    """
+    given = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if isinstance(given, str):
+        return Path(given)
+    why = f"{what} is named by a text or a pathlib.Path, not {described(given)}"
+    raise ScenarioError(why, "give the path of a YAML file")
 
 
 def read_document(path: str | os.PathLike[str], place: Place | None = None) -> Document:
@@ -38,7 +59,7 @@ def read_document(path: str | os.PathLike[str], place: Place | None = None) -> D
         ScenarioError: the file cannot be read, or is no YAML.
         InputErrors: several faults.
     """
-    return parse_document(_content(Path(path), place), str(path))
+    return parse_document(_content(path_of(path, "a file"), place), str(path))
 
 
 def _content(path: Path, place: Place | None) -> bytes:
@@ -77,7 +98,7 @@ def _decoded(content: str | bytes, origin: str) -> str:
         why = f"{origin} is larger than {LARGEST_FILE:,} bytes"
         raise ScenarioError(why, "give a smaller file")
     if isinstance(content, str):
-        return content
+        return content.removeprefix("\ufeff")
     try:
         return content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -102,7 +123,8 @@ class _Builder:
     def __init__(self, text: str, origin: str) -> None:
         self.text = text
         self.origin = origin
-        self.lines = text.splitlines() or [""]
+        self.where = Lines(text, origin)
+        self.lines = self.where.texts
         self.faults = Faults()
         self.marks: dict[Steps, Mark] = {}
         self.anchors: dict[str, tuple[object, int]] = {}
@@ -224,15 +246,10 @@ class _Builder:
         return values, event
 
     def _scalar(self, event: Any, path: Steps, key: Source | None) -> object:
-        line, column = event.start_mark.line, event.start_mark.column
         self._printable(event)
-        if event.style in ("|", ">"):
-            for index, text in enumerate(event.value.split("\n")):
-                self.marks[*path, index] = Mark(self._text(text, line + 1 + index, 0))
-            self.marks[path] = Mark(self._text(event.value, line + 1, 0), key)
-            return event.value
-        is_absent = event.start_mark.index == event.end_mark.index
-        text = key if is_absent and key is not None else self._text(event.value, line, column)
+        is_quoted = event.style in ("'", '"')
+        is_absent = not is_quoted and not event.value.strip()
+        text = key if is_absent and key is not None else self._text(event)
         self.marks[path] = Mark(text, key)
         is_plain = event.style is None and event.tag is None
         return None if is_plain and event.value in NOTHING else event.value
@@ -246,13 +263,24 @@ class _Builder:
             self.faults.errors.append(ScenarioError(why, "remove it", self._at(event.start_mark)))
         return text
 
-    def _text(self, text: str, line: int, column: int) -> Source:
-        """A text where it stands; without the file's line if it is not written letter by letter."""
-        context = self.lines[min(line, len(self.lines) - 1)]
-        found = context.find(text, column)
-        if found < 0:
-            return Source(text, self.origin, line + 1, column + 1)
-        return Source(text, self.origin, line + 1, found + 1, context)
+    def _text(self, event: Any) -> Source:
+        """The text of a scalar where it stands."""
+        text, end = event.value, event.end_mark.index
+        begin = self._behind(_PROPERTIES, event.start_mark.index, end)
+        if event.style in ("'", '"'):
+            begin, end = begin + 1, end - 1
+        elif event.style in ("|", ">") and text.strip():
+            begin = self._behind(_REST_OF_LINE, begin, end)
+        row, column = self.where.position(begin)
+        if self.text[begin:end] == text:
+            return Source(text, self.origin, row + 1, column + 1, self.lines[row])
+        spelling = Spelling(text, self.where, begin, end, event.style)
+        return Written(text, self.origin, row + 1, column + 1, place_of=spelling.place)
+
+    def _behind(self, pattern: re.Pattern[str], begin: int, end: int) -> int:
+        """Where a pattern ends that stands at `begin`."""
+        found = pattern.match(self.text, begin, end)
+        return found.end() if found else begin
 
     def _raw(self, event: Any, end: Any) -> Source:
         """What is written from one event to another, up to the end of its line at most."""

@@ -99,6 +99,7 @@ class _Simulation:
     def __init__(self, plan: Plan, overlap: Overlap, programs: Programs, order: Order) -> None:
         self.plan = plan
         self.overlap = overlap
+        self.dependencies = plan.dependencies()
         self.programs = programs
         self.order = order
         self.env = simpy.Environment()
@@ -193,7 +194,7 @@ class _Simulation:
         if self.overlap is Overlap.NONE:
             before = [p.done for p in self.parts[index - 1].values()] if index else []
         else:
-            before = [self.parts[i][chip].value for i in self.plan.dependencies()[index]]
+            before = [self.parts[i][chip].value for i in self.dependencies[index]]
         yield self.env.all_of(before)
         part.start = self._now()
         part.ready.succeed()

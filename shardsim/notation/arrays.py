@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from shardsim.errors import NotationError
+from shardsim.errors import NotationError, Place
 from shardsim.notation.names import (
     ARRAY_NAME,
     AXIS_NAME,
     DIM_NAME,
-    DTYPES,
-    LOCAL,
     UNREDUCED,
     axes_text,
+    dtype_named,
+    is_local,
     leading_collective,
+    looks_like_dtype,
 )
+from shardsim.notation.tokens import cut, shown
 from shardsim.vocabulary import Dtype
 
-__all__ = ["Array", "Dim", "Span", "first_repeat"]
+__all__ = ["Array", "Dim", "Span", "check_array_name", "first_repeat", "unknown_dtype"]
 
 Span = tuple[int, int]
 
@@ -37,10 +39,38 @@ def first_repeat(names: Iterable[str]) -> int | None:
     return None
 
 
+def unknown_dtype(word: str, place: Place | None = None) -> NotationError:
+    """The error for a word that should be an element type, or looks like one."""
+    return NotationError(
+        f"there is no element type {shown(word)}",
+        f"use one of {', '.join(Dtype)}, or give the array another name",
+        place,
+    )
+
+
+def check_array_name(name: str) -> None:
+    """Checks the name of an array.
+
+    Raises:
+        NotationError: not a name, or one that means something else.
+    """
+    if ARRAY_NAME.fullmatch(name) is None:
+        raise NotationError(
+            f"{shown(name)} is not the name of an array",
+            "name an array with a letter, then letters, digits and _; a prime goes last: W_in'",
+        )
+    known = dtype_named(name) is not None
+    if known or leading_collective(name.rstrip("'").split("_")) is not None:
+        taken = "an element type" if known else "a collective"
+        raise NotationError(f"{shown(name)} names {taken}, not an array", "choose another name")
+    if looks_like_dtype(name):
+        raise unknown_dtype(name)
+
+
 def _check_axis(axis: str) -> None:
     if AXIS_NAME.fullmatch(axis) is None:
         raise NotationError(
-            f"{axis!r} is not the name of an axis",
+            f"{shown(axis)} is not the name of an axis",
             "name an axis with one capital letter (X, X1) or a word in lower case (data)",
         )
 
@@ -58,9 +88,9 @@ class Dim:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if DIM_NAME.fullmatch(self.name) is None or self.name == LOCAL:
+        if DIM_NAME.fullmatch(self.name) is None or is_local(self.name):
             raise NotationError(
-                f"{self.name!r} is not the name of a dimension",
+                f"{shown(self.name)} is not the name of a dimension",
                 "name a dimension with a letter, then letters and digits, such as I, D2 or J'",
             )
         for axis in self.axes:
@@ -96,36 +126,40 @@ class Array:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unreduced", tuple(sorted(self.unreduced)))
-        self._check_name()
+        if self.name is not None:
+            check_array_name(self.name)
         for axis in self.unreduced:
             _check_axis(axis)
         repeat = first_repeat(self.dim_names)
         if repeat is not None:
             raise NotationError(
-                f"dimension {self.dim_names[repeat]} is twice in {self}",
+                f"dimension {cut(self.dim_names[repeat])} is twice in {cut(str(self))}",
                 "give each dimension of an array a name of its own, such as I and I'",
             )
         axes = self.axes + self.unreduced
         repeat = first_repeat(axes)
         if repeat is not None:
+            axis = axes[repeat]
             raise NotationError(
-                f"axis {axes[repeat]} is used twice in {self}",
-                "use an axis for one dimension only, or for {U_..}; shard the other over "
-                "another axis, or leave it unsharded",
+                f"axis {cut(axis)} is used twice in {cut(str(self))}",
+                f"choose {' or '.join(self._using_once(axis))}, or take another axis for one use",
             )
 
-    def _check_name(self) -> None:
-        name = self.name
-        if name is None:
-            return
-        if ARRAY_NAME.fullmatch(name) is None:
-            raise NotationError(
-                f"{name!r} is not the name of an array",
-                "name an array with a letter, then letters, digits and _; a prime goes last: W_in'",
+    def _using_once(self, axis: str) -> list[str]:
+        """The texts of this array that keep `axis` in one of its places."""
+
+        def text(keep: int | None) -> str:
+            return self._text(
+                [
+                    d.name
+                    + axes_text(list(dict.fromkeys(a for a in d.axes if a != axis or k == keep)))
+                    for k, d in enumerate(self.dims)
+                ],
+                list(dict.fromkeys(a for a in self.unreduced if a != axis or keep is None)),
             )
-        if name in DTYPES or leading_collective(name.rstrip("'").split("_")) is not None:
-            taken = "an element type" if name in DTYPES else "a collective"
-            raise NotationError(f"{name!r} names {taken}, not an array", "choose another name")
+
+        places: list[int | None] = [k for k, d in enumerate(self.dims) if axis in d.axes]
+        return [text(keep) for keep in [*places, *([None] if axis in self.unreduced else [])]]
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -147,7 +181,9 @@ class Array:
             if dim.name == name:
                 return dim
         known = ", ".join(self.dim_names) or "none"
-        raise NotationError(f"{self} has no dimension {name}", f"its dimensions: {known}")
+        raise NotationError(
+            f"{cut(str(self))} has no dimension {cut(name)}", f"name one of its dimensions: {known}"
+        )
 
     def without_axes(self, axes: Iterable[str]) -> Array:
         """The same array, no dimension sharded over `axes`."""
@@ -171,8 +207,10 @@ class Array:
         """The same array, unreduced over exactly `axes`."""
         return replace(self, unreduced=tuple(axes))
 
-    def __str__(self) -> str:
+    def _text(self, dims: Sequence[str], unreduced: Sequence[str]) -> str:
         words = [word for word in (self.name, self.dtype and self.dtype.value) if word]
-        dims = ", ".join(str(dim) for dim in self.dims)
-        unreduced = f"{{{UNREDUCED}{axes_text(self.unreduced)}}}" if self.unreduced else ""
-        return f"{': '.join(words)}[{dims}]{unreduced}"
+        sums = f"{{{UNREDUCED}{axes_text(unreduced)}}}" if unreduced else ""
+        return f"{': '.join(words)}[{', '.join(dims)}]{sums}"
+
+    def __str__(self) -> str:
+        return self._text([str(dim) for dim in self.dims], self.unreduced)

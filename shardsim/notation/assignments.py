@@ -6,7 +6,7 @@ import re
 
 from shardsim.errors import NotationError, Source
 from shardsim.notation.names import DIM_NAME
-from shardsim.notation.tokens import LONGEST, shown
+from shardsim.notation.tokens import LONGEST, cut, shown
 from shardsim.units import parse_count
 
 __all__ = ["parse_assignments"]
@@ -44,7 +44,7 @@ def parse_assignments(text: str | Source, what: str) -> dict[str, int]:
             start = part.start() + part[0].index(name)
             both = f"as {sizes[name]} and as {size}" if sizes[name] != size else "twice"
             raise NotationError(
-                f"{what} {name} is given {both}",
+                f"{what} {cut(name)} is given {both}",
                 f"give {name} once",
                 source.place(start, start + len(name)),
             )
@@ -70,8 +70,8 @@ def _pair(part: str, offset: int, source: Source, what: str) -> tuple[str, int]:
     if DIM_NAME.fullmatch(name) is None:
         raise NotationError(
             f"{shown(name)} is not the name of {'an' if what[0] in 'aeiou' else 'a'} {what}",
-            "a name is a letter, then letters and digits, such as I, X1 or data",
+            "write a name as a letter, then letters and digits, such as I, X1 or data",
             source.place(start, start + max(1, len(name))),
         )
     place = source.place(max(start, end - max(1, len(value))), end)
-    return name, parse_count(value, f"{what} {name}", place)
+    return name, parse_count(value, f"{what} {cut(name)}", place)

@@ -96,7 +96,7 @@ class Cursor:
         """Reads a word and all subscripts behind it."""
         head = self.take()
         if DIM_NAME.fullmatch(head.text) is None:
-            hint = "a name begins with a letter; extents go to --dims I=8192"
+            hint = "begin a name with a letter; give extents with --dims I=8192"
             raise self.fault(f"{shown(head.text)} is not a name", hint, span_of(head))
         subscripts = []
         while (items := self.subscript()) is not None:
@@ -116,7 +116,7 @@ class Cursor:
     def words_until(self, closing: Kind) -> tuple[Token, ...]:
         """Reads the words of a subscript up to and with its closing token."""
         words: list[Token] = []
-        hint = "write a subscript as I_{X,Y} or I<sub>X,Y</sub>"
+        hint = "write a subscript as I_{X,Y} or I<sub>X,Y</sub>; a name in it has no underscore"
         while not self.accept(closing):
             if words and self.accept(Kind.COMMA) and not self.at(Kind.WORD):
                 raise self.unexpected("a name after ','", hint)

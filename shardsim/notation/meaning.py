@@ -8,13 +8,19 @@ from typing import NamedTuple
 
 from shardsim.errors import InputError, NotationError, Source
 from shardsim.notation.arrays import Array, Span
-from shardsim.notation.names import AXIS_NAME, LOCAL, dims_text, split_capitals
-from shardsim.notation.rules import Dots, both_meanings, collective_result, takes_dim
-from shardsim.notation.statements import Collective, Contraction
+from shardsim.notation.names import AXIS_NAME, dims_text, is_local, split_capitals
+from shardsim.notation.rules import (
+    Dots,
+    both_meanings,
+    collective_result,
+    place_of,
+    takes_dim,
+)
+from shardsim.notation.statements import Collective, Contraction, Reshard
 from shardsim.notation.tokens import Token, cut, shown
 from shardsim.vocabulary import CollectiveKind
 
-__all__ = ["Call", "build_collective", "build_contraction", "lone_array"]
+__all__ = ["Call", "build_collective", "build_contraction", "build_reshard", "lone_array"]
 
 Axes = tuple[str, ...]
 
@@ -45,9 +51,9 @@ def build_contraction(
     contracted = []
     for dot, items in marks:
         named = items
-        if items and any(item.text == LOCAL for item in items):
+        if items and any(is_local(item.text) for item in items):
             local = True
-            named = tuple(item for item in items if item.text != LOCAL) or None
+            named = tuple(item for item in items if not is_local(item.text)) or None
         if named is None:
             summed = _default(dots, dot, source)
         else:
@@ -82,7 +88,8 @@ def _default(dots: Dots, dot: Token, source: Source) -> tuple[str, ...]:
         batch = dots.default()
         chain = tuple(n for n in dots.shared() if n == name or n in batch)
         raise NotationError(
-            f"dimension {name} may be summed at this dot and used again, or be a batch dimension",
+            f"dimension {cut(name)} may be summed at this dot and used again, "
+            "or be a batch dimension",
             f"say what the dot sums: ·{dims_text(chain)} to sum over {name}, "
             f"·{dims_text(batch)} to keep it",
             source.place(dot.start, dot.end),
@@ -105,8 +112,8 @@ def _named_dims(item: Token, dots: Dots, source: Source) -> tuple[str, ...]:
         if name not in both:
             side = "left" if name in dots.left else "right"
             raise NotationError(
-                f"dimension {name} is only on the {side} side of this dot",
-                f"a dot sums dimensions that both sides have: {', '.join(both) or 'none here'}",
+                f"dimension {cut(name)} is only on the {side} side of this dot",
+                f"name dimensions that both sides have: {', '.join(both) or 'there are none'}",
                 place,
             )
     return names
@@ -127,16 +134,23 @@ def build_collective(call: Call, result: Array | None, source: Source) -> Collec
         raise error.at(place) from None
     if result is None:
         result = replace(gives, span=None)
-    elif operand.dtype is None:
-        operand = replace(operand, dtype=result.dtype)
-    elif result.dtype is None:
-        result = replace(result, dtype=operand.dtype)
+    else:
+        operand, result = _share_dtype(operand, result)
     try:
         return Collective(
             kind=call.kind, axes=axes, dim=dim, operand=operand, result=result, source=source
         )
     except InputError as error:
         raise error.at(source.place(*result.span) if result.span else place) from None
+
+
+def _share_dtype(operand: Array, result: Array) -> tuple[Array, Array]:
+    """The element type that one side says is that of both."""
+    if operand.dtype is None:
+        return replace(operand, dtype=result.dtype), result
+    if result.dtype is None:
+        return operand, replace(result, dtype=operand.dtype)
+    return operand, result
 
 
 def _read_subscript(call: Call, source: Source) -> tuple[Axes | None, str | None]:
@@ -153,7 +167,7 @@ def _read_subscript(call: Call, source: Source) -> tuple[Axes | None, str | None
         for name in names:
             if name not in dims and AXIS_NAME.fullmatch(name) is None:
                 raise NotationError(
-                    f"{shown(name)} is neither an axis nor a dimension of {call.operand}",
+                    f"{shown(name)} is neither an axis nor a dimension of {cut(str(call.operand))}",
                     f"name axes first, then a dimension: {call.kind.notation}_{{X,K}}",
                     source.place(item.start, item.end),
                 )
@@ -167,12 +181,12 @@ def _too_many_dims(call: Call, targets: Sequence[str]) -> NotationError:
     name = call.kind.notation
     if takes_dim(call.kind):
         return NotationError(
-            f"{name} names two dimensions, {targets[0]} and {targets[1]}",
+            f"{name} names two dimensions, {cut(targets[0])} and {cut(targets[1])}",
             "name the axes and the one dimension that gets them",
         )
     axes = call.operand.axes + call.operand.unreduced
     return NotationError(
-        f"{name} runs over axes, and {targets[0]} is a dimension of {call.operand}",
+        f"{name} runs over axes, and {cut(targets[0])} is a dimension of {cut(str(call.operand))}",
         f"name the axis: {name}_{axes[0] if axes else 'X'}",
     )
 
@@ -188,6 +202,9 @@ def _complete(
         both = next((axis for axis in axes or () if axis in operand.dim_names), None)
         if both is not None:
             raise both_meanings(both, operand)
+        used = {*operand.axes, *operand.unreduced, *(result.axes if result else ())}
+        if axes is not None and len(axes) > 1 and axes[-1] not in used:
+            operand.dim(axes[-1])  # says that there is none
         if len(gains) != 1:
             raise NotationError(
                 f"{name} does not say which dimension gets the axis",
@@ -233,29 +250,23 @@ def _assume_unreduced(call: Call, axes: Axes) -> Array:
     return operand
 
 
-# one array alone
+# one array
 
 
-def lone_array(array: Array, result: Array | None, source: Source) -> NotationError:
-    """The error for one array with neither dot nor collective, with the collective it may mean."""
-    place = source.place(*(array.span or (0, 1)))
-    if result is None:
-        return NotationError(
-            f"{array} alone is not a statement",
-            f"write a contraction, such as {array} · B[..] -> C[..], or a collective",
-            place,
-        )
-    hint = "write a reshard as a collective, such as AllToAll_{X,J} A[I_X, J]"
-    for kind in CollectiveKind:
-        if kind is CollectiveKind.REDUCE_SCATTER and not array.unreduced:
-            continue
-        try:
-            meant = build_collective(Call(kind, None, array, (0, 1)), result, source)
-        except InputError:
-            continue
-        hint = f"write the collective that does it: {meant}"
-        break
-    change = f"{array} -> {result}"
+def build_reshard(operand: Array, result: Array, source: Source) -> Reshard:
+    """The reshard of an array; what one side says about the element type holds for both."""
+    operand, result = _share_dtype(operand, result)
+    try:
+        return Reshard(operand=operand, result=result, source=source)
+    except NotationError as error:
+        raise error.at(place_of(source, result.span)) from None
+
+
+def lone_array(array: Array, source: Source) -> NotationError:
+    """The error for one array with neither dot nor collective nor result."""
     return NotationError(
-        f"a reshard without its collective is not built yet: {change}", hint, place
+        f"{cut(str(array))} alone is not a statement",
+        f"write a contraction, such as {array} · B[..] -> C[..], a reshard, such as "
+        f"A[I_X] -> A[I], or a collective",
+        place_of(source, array.span),
     )

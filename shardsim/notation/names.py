@@ -13,11 +13,16 @@ __all__ = [
     "COLLECTIVES",
     "DIM_NAME",
     "DTYPES",
+    "LETTER",
     "LOCAL",
     "UNREDUCED",
+    "WORD",
     "axes_text",
     "dims_text",
+    "dtype_named",
+    "is_local",
     "leading_collective",
+    "looks_like_dtype",
     "split_capitals",
 ]
 
@@ -35,9 +40,36 @@ LOCAL = "LOCAL"  # the subscript of a dot that leaves the result unreduced
 UNREDUCED = "U"  # the word in {U_X}
 
 DTYPES: dict[str, Dtype] = {**{dtype.value: dtype for dtype in Dtype}, **DTYPE_ALIASES}
+_DTYPE_LIKE = re.compile(
+    r"(?:u?int\d*|[usif](?:4|8|16|32|64|128)|b?float\d*|bf\d+|fp\d+|tf32)(?:_?e\dm\d\w*)?",
+    re.IGNORECASE,
+)
 COLLECTIVES: dict[str, CollectiveKind] = {
     kind.value.replace("_", ""): kind for kind in CollectiveKind
 }
+
+
+def dtype_named(word: str) -> Dtype | None:
+    """The element type of that name, in any case.
+
+    >>> dtype_named("BF16"), dtype_named("uint8")
+    (<Dtype.BF16: 'bf16'>, None)
+    """
+    return DTYPES.get(word.lower())
+
+
+def looks_like_dtype(word: str) -> bool:
+    """Whether a word is an element type somewhere, known here or not.
+
+    >>> [word for word in ["s8", "u8", "fp8_e4m3", "S2", "fp8_scale"] if looks_like_dtype(word)]
+    ['s8', 'u8', 'fp8_e4m3']
+    """
+    return dtype_named(word) is not None or _DTYPE_LIKE.fullmatch(word) is not None
+
+
+def is_local(word: str) -> bool:
+    """Whether a word of a dot's subscript is `LOCAL`, in any case."""
+    return word.upper() == LOCAL
 
 
 def split_capitals(word: str) -> tuple[str, ...]:

@@ -3,41 +3,40 @@
     statement   = expression ["->" array]  |  array "=" expression
     expression  = array (dot [subscript] array)*  |  collective
     collective  = name [subscript] [":"] array  |  name [subscript] [":"] "(" array ")"
-    array       = [name ":"] [dtype] "[" dims "]" ["{" "U" subscript "}"]
+    array       = [label] "[" dims "]" ("{" unreduced ("," unreduced)* "}")*
+    label       = name  |  [name [":"]] dtype  |  dtype name
+    unreduced   = "U" subscript  |  "U" "." name
     dims        = [dim ("," dim)*],  dim = name [subscript]
     subscript   = "_" name  |  "_" "{" name (","? name)* "}"  |  "<sub>" ... "</sub>"
 
-What the parts mean together is decided in `meaning`.
+Arrays are read in `reading`; what the parts mean together is decided in `meaning`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from difflib import get_close_matches
-from typing import TypeVar
 
 from shardsim.errors import NotationError, Source
-from shardsim.notation.arrays import Array, Dim, Span, first_repeat
-from shardsim.notation.cursor import Cursor, Name, span_of
-from shardsim.notation.meaning import Call, build_collective, build_contraction, lone_array
-from shardsim.notation.names import (
-    AXIS_NAME,
-    COLLECTIVES,
-    DTYPES,
-    UNREDUCED,
-    leading_collective,
-    split_capitals,
+from shardsim.notation.arrays import Array, unknown_dtype
+from shardsim.notation.cursor import Name, span_of
+from shardsim.notation.meaning import (
+    Call,
+    build_collective,
+    build_contraction,
+    build_reshard,
+    lone_array,
 )
+from shardsim.notation.names import COLLECTIVES, is_local, leading_collective, looks_like_dtype
+from shardsim.notation.reading import ArrayReader
 from shardsim.notation.statements import Statement
 from shardsim.notation.tokens import Kind, Token, cut, shown
-from shardsim.vocabulary import CollectiveKind, Dtype
+from shardsim.vocabulary import CollectiveKind
 
 __all__ = ["parse"]
 
-_Built = TypeVar("_Built", Array, Dim)
-
 _EXAMPLE = "write for example A[I, J_X] · B[J_X, K] -> C[I, K]"
 _ONE_STEP = "write one step at a time; a later line can use the result of an earlier one"
+_ONE_STATEMENT = "write one statement at a time"
 
 
 def parse(text: str | Source) -> Statement:
@@ -57,7 +56,7 @@ def parse(text: str | Source) -> Statement:
     return _Parser(source).statement()
 
 
-class _Parser(Cursor):
+class _Parser(ArrayReader):
     """One text being read."""
 
     # statements
@@ -67,10 +66,7 @@ class _Parser(Cursor):
             raise NotationError("the text is empty", _EXAMPLE, self.source.place(0))
         first = self.operand()
         result = None
-        if self.at(Kind.EQUALS):
-            if isinstance(first, Call):
-                raise self.unexpected("'->' and the result", "what stands before '=' is the result")
-            self.take()
+        if isinstance(first, Array) and self.accept(Kind.EQUALS):
             result, first = first, self.operand()
         if isinstance(first, Call):
             return self.collective(first, result)
@@ -80,7 +76,7 @@ class _Parser(Cursor):
         if self.at(Kind.DOT):
             raise self.nested(call)
         result = self.result(result)
-        self.end_of_statement()
+        self.end_of_statement(has_result=result is not None, may_end=True)
         return build_collective(call, result, self.source)
 
     def contraction(self, first: Array, result: Array | None) -> Statement:
@@ -93,10 +89,12 @@ class _Parser(Cursor):
                 raise self.nested(operand)
             operands.append(operand)
         result = self.result(result)
-        self.end_of_statement()
-        if not dots:
-            raise lone_array(first, result, self.source)
-        return build_contraction(operands, dots, result, self.source)
+        self.end_of_statement(has_result=result is not None, may_end=result is not None)
+        if dots:
+            return build_contraction(operands, dots, result, self.source)
+        if result is None:
+            raise lone_array(first, self.source)
+        return build_reshard(first, result, self.source)
 
     def result(self, before: Array | None) -> Array | None:
         """The array behind the arrow, or the one that stood before '='."""
@@ -117,58 +115,61 @@ class _Parser(Cursor):
             call.span,
         )
 
-    def end_of_statement(self) -> None:
-        match self.token.kind:
-            case Kind.END:
-                return
-            case Kind.ARROW | Kind.EQUALS:
-                raise self.unexpected("the end of the statement", _ONE_STEP)
-            case Kind.DOT:
-                raise self.unexpected(
-                    "the end of the statement", "the result is one array, and comes last"
-                )
-            case Kind.CLOSE_SQUARE | Kind.CLOSE_ROUND | Kind.CLOSE_CURLY | Kind.CLOSE_SUB:
-                raise self.unexpected(
-                    "a dot, '->' or the end", "nothing is open that this could close; take it out"
-                )
-            case _:
-                raise self.unexpected(
-                    "a dot, '->' or the end",
-                    "write a dot (· or *) between operands, and nothing behind the result",
-                )
+    def end_of_statement(self, *, has_result: bool, may_end: bool) -> None:
+        """Checks that nothing is left; `may_end`: whether a statement could end here."""
+        closers = (Kind.CLOSE_SQUARE, Kind.CLOSE_ROUND, Kind.CLOSE_CURLY, Kind.CLOSE_SUB)
+        if self.at(Kind.END):
+            return
+        if self.at(*closers):
+            surplus = self.token.kind.value
+            raise self.fault(f"there is one {surplus} too many", "take it out", span_of(self.token))
+        if self.at(Kind.EQUALS) and not has_result:
+            hint = "write the result behind ->, or first: C[..] = A[..] · B[..]"
+            raise self.unexpected("'->' and the result", hint)
+        if self.at(Kind.ARROW, Kind.EQUALS):
+            raise self.unexpected("the end of the statement", _ONE_STEP)
+        if self.at(Kind.DOT):
+            hint = "write the result last: it is one array"
+            raise self.unexpected("the end of the statement", hint)
+        if self.at(Kind.OPEN_ROUND):
+            hint = (
+                "take the remark out; write unreduced axes as {U_X}, an element type as A: bf16[I]"
+            )
+            raise self.unexpected("a dot, '->' or the end", hint)
+        rest = self.tokens[self.position :]
+        if may_end and any(token.kind is Kind.OPEN_SQUARE for token in rest):
+            raise self.fault("a second statement begins here", _ONE_STATEMENT, span_of(self.token))
+        hint = "write a dot (· or *) between operands, and nothing behind the result"
+        raise self.unexpected("a dot, '->' or the end", hint)
 
     # operands
 
     def operand(self) -> Array | Call:
         """An array, or a collective with its operand."""
         if self.at(Kind.OPEN_SQUARE):
-            return self.array()
+            return self.array((None, None), span_of(self.token))
         if not self.at(Kind.WORD):
             raise self.unexpected("an array or a collective", _EXAMPLE)
-        start = self.position
         name = self.name()
         collective = leading_collective(name.words)
         if collective is not None:
             return self.call(name, *collective)
-        known = self.at(Kind.OPEN_SQUARE) and not _near_collective(name.words, 0.85)
-        if not known and not self.dtype_follows():
+        label = self.label(name)
+        misspelt = label[0] == name.text and _near_collective(name.words, 0.85)
+        if misspelt or not self.at(Kind.OPEN_SQUARE):
             raise self.not_an_operand(name)
-        self.position = start
-        return self.array()
-
-    def dtype_follows(self) -> bool:
-        """Whether `: int8[` comes now."""
-        return (
-            self.at(Kind.COLON)
-            and self.after().text in DTYPES
-            and self.after(2).kind is Kind.OPEN_SQUARE
-        )
+        return self.array(label, name.span)
 
     def not_an_operand(self, name: Name) -> NotationError:
         kind, near = self.token.kind, _near_collective(name.words)
         if kind is Kind.COLON and not near and not name.subscripts:
             self.take()
-            return self.unexpected("an element type", f"known: {', '.join(Dtype)}")
+            if self.at(Kind.WORD):
+                return unknown_dtype(self.token.text, self.source.place(*span_of(self.token)))
+            return self.unexpected("an element type", "write it as A: bf16[I, J]")
+        if kind is Kind.OPEN_ROUND and not near and (dims := self.round_dims()):
+            hint = f"write the dimensions in square brackets: {cut(name.text)}[{cut(dims)}]"
+            return self.unexpected(f"'[' after {cut(name.text)}", hint)
         array_ahead = self.after().kind in (Kind.OPEN_SQUARE, Kind.UNDERSCORE, Kind.OPEN_SUB)
         applied = kind in (Kind.OPEN_ROUND, Kind.COLON) or (kind is Kind.WORD and array_ahead)
         if near or applied:
@@ -176,12 +177,21 @@ class _Parser(Cursor):
             known = ", ".join(collective.notation for collective in CollectiveKind)
             return self.fault(
                 f"there is no collective {shown('_'.join(name.words[:count]))}",
-                f"did you mean {meant}?" if meant else f"known: {known}",
+                f"did you mean {meant}?" if meant else f"use one of {known}",
                 span_of(name.head) if count == 1 else name.span,
             )
         return self.unexpected(
             f"'[' after {cut(name.text)}", f"write its dimensions: {cut(name.head.text)}[I, J]"
         )
+
+    def round_dims(self) -> str:
+        """What stands between '(' here and the next ')'; nothing if a '[' comes first."""
+        for token in self.tokens[self.position + 1 :]:
+            if token.kind is Kind.OPEN_SQUARE:
+                break
+            if token.kind is Kind.CLOSE_ROUND:
+                return self.source.text[self.token.end : token.start].strip()
+        return ""
 
     def call(self, name: Name, kind: CollectiveKind, words: int) -> Call:
         """The rest of a collective, behind its name and subscript."""
@@ -193,6 +203,9 @@ class _Parser(Cursor):
                 name.span,
             )
         self.accept(Kind.COLON)
+        if self.at(Kind.OPEN_ROUND) and "," in (dims := self.round_dims()):
+            hint = f"write the dimensions in square brackets: {kind.notation}_X [{cut(dims)}]"
+            raise self.unexpected(f"the operand of {kind.notation}", hint)
         closing = None
         if self.accept(Kind.OPEN_ROUND):
             closing = Kind.CLOSE_ROUND
@@ -203,6 +216,12 @@ class _Parser(Cursor):
         if isinstance(operand, Call):
             raise self.nested(operand)
         if closing is not None:
+            if self.at(Kind.COMMA):
+                axis = self.after().text if self.after().kind is Kind.WORD else "X"
+                raise self.unexpected(
+                    f"{closing.value} behind the operand of {kind.notation}",
+                    f"write the axis as a subscript: {kind.notation}_{cut(axis)}",
+                )
             self.expect(
                 closing,
                 f"behind the operand of {kind.notation}",
@@ -219,138 +238,16 @@ class _Parser(Cursor):
                 return True
         return False
 
-    # arrays
-
-    def array(self) -> Array:
-        """An array: `A[I_X, J]{U_Y}`, `A: int8[I]`, `bf16[I]` or `[I]`."""
-        start = self.token.start
-        name, dtype = self.label()
-        self.expect(Kind.OPEN_SQUARE, "before the dimensions", "write an array as A[I, J]")
-        owner = "the array" if name is None else cut(name)
-        dims: list[Dim] = []
-        axes: list[Token] = []
-        while not self.at(Kind.CLOSE_SQUARE):
-            if dims:
-                self.expect_comma_or_close(owner)
-            dim, dim_axes = self.dim()
-            dims.append(dim)
-            axes += dim_axes
-        self.take()
-        unreduced = self.unreduced()
-        axes += unreduced
-        span = (start, self.tokens[self.position - 1].end)
-        return self.built(
-            lambda: Array(
-                name=name,
-                dims=tuple(dims),
-                unreduced=tuple(axis.text for axis in unreduced),
-                dtype=dtype,
-                span=span,
-            ),
-            _repeated(dims, axes) or span,
-        )
-
-    def built(self, build: Callable[[], _Built], span: Span) -> _Built:
-        """Calls `build`; a fault it finds is put at `span`."""
-        try:
-            return build()
-        except NotationError as error:
-            raise error.at(self.source.place(*span)) from None
-
-    def label(self) -> tuple[str | None, Dtype | None]:
-        """What stands before the '[': name, dtype, both or nothing."""
-        if not self.at(Kind.WORD):
-            return None, None
-        name = self.name().text
-        if self.accept(Kind.COLON):
-            return name, DTYPES[self.take().text]
-        return (None, DTYPES[name]) if name in DTYPES else (name, None)
-
-    def expect_comma_or_close(self, owner: str) -> None:
-        if self.accept(Kind.COMMA):
-            return
-        if self.at(Kind.WORD):
-            raise self.unexpected("',' or ']'", f"put a comma between the dimensions of {owner}")
-        closers = (Kind.CLOSE_CURLY, Kind.CLOSE_ROUND, Kind.CLOSE_SUB)
-        hint = "nothing is open that it closes; take it out" if self.at(*closers) else ""
-        raise self.unexpected(
-            f"',' or ']' to close the dimensions of {owner}", hint or "write the missing ']'"
-        )
-
-    def dim(self) -> tuple[Dim, list[Token]]:
-        hint = "name it with a letter, such as I"
-        word = self.expect(Kind.WORD, "for a dimension", hint)
-        if word.text[0].isdigit():
-            raise self.fault(
-                f"expected the name of a dimension, found the number {cut(word.text)}",
-                "name the dimension here, and give its extent with --dims I=8192",
-                (word.start, word.end),
-            )
-        items = self.subscript()
-        axes = [axis for item in items or () for axis in self.axes_of(item)]
-        if items is not None and not axes:
-            raise self.fault(
-                f"the subscript of {cut(word.text)} is empty",
-                "name an axis, such as I_X",
-                span_of(word),
-            )
-        span = (word.start, self.tokens[self.position - 1].end)
-        names = tuple(axis.text for axis in axes)
-        return self.built(lambda: Dim(word.text, names, span=span), span), axes
-
-    def axes_of(self, item: Token) -> list[Token]:
-        """The axes that one word of a subscript names: `XY` is X and Y, `data` is one."""
-        axes = []
-        start = item.start
-        for name in split_capitals(item.text):
-            end = min(start + len(name), item.end)
-            if AXIS_NAME.fullmatch(name) is None:
-                raise self.fault(
-                    f"{shown(name)} is not the name of an axis",
-                    "name an axis with one capital letter (X, X1) or a word in lower case (data)",
-                    (start, end),
-                )
-            axes.append(Token(Kind.WORD, name, start, end))
-            start = end
-        return axes
-
-    def unreduced(self) -> list[Token]:
-        """The axes of `{U_X}`, `{U.X}`; none where there is no brace."""
-        if not self.accept(Kind.OPEN_CURLY):
-            return []
-        hint = "unreduced axes are written {U_X}"
-        word = self.token
-        if word.text != UNREDUCED:
-            raise self.unexpected("U", hint)
-        self.take()
-        items: tuple[Token, ...] | None
-        if self.accept(Kind.DOT):
-            items = (self.expect(Kind.WORD, "for an axis", hint),)
-        else:
-            items = self.subscript()
-        axes = [axis for item in items or () for axis in self.axes_of(item)]
-        if not axes:
-            raise self.unexpected("a subscript of U", hint)
-        self.expect(Kind.CLOSE_CURLY, "to close {U", hint)
-        return axes
-
     def dot_subscript(self) -> tuple[Token, ...] | None:
         """The subscript of a dot: `·_J`, `*<sub>J</sub>`, and `*J` directly before an operand."""
         items = self.subscript()
         word = self.token
+        if items is not None or word.kind is not Kind.WORD or self.after().kind is not Kind.WORD:
+            return items
         touches = word.start == self.tokens[self.position - 1].end
-        if items is None and touches and word.kind is Kind.WORD and self.after().kind is Kind.WORD:
+        if is_local(word.text) or (touches and not looks_like_dtype(word.text)):
             return (self.take(),)
-        return items
-
-
-def _repeated(dims: list[Dim], axes: list[Token]) -> Span | None:
-    """Where a dimension or an axis comes a second time in one array."""
-    repeat = first_repeat(dim.name for dim in dims)
-    if repeat is not None:
-        return dims[repeat].span
-    repeat = first_repeat(axis.text for axis in axes)
-    return None if repeat is None else span_of(axes[repeat])
+        return None
 
 
 def _near_collective(words: list[str], least: float = 0.75) -> tuple[str, int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from shardsim.errors import NotationError, Place, Source
 from shardsim.notation.arrays import Array, Span
 from shardsim.notation.names import axes_text
+from shardsim.notation.tokens import cut
 from shardsim.vocabulary import CollectiveKind
 
 __all__ = [
@@ -71,7 +72,7 @@ class Dots:
         for name in summed:
             if name not in shared:
                 raise NotationError(
-                    f"dimension {name} is not on both sides of its dot",
+                    f"dimension {cut(name)} is not on both sides of its dot",
                     "name only dimensions that both sides have",
                 )
         gone = tuple(name for name in self.left if name in summed)
@@ -99,19 +100,19 @@ def check_result(
     for dim in result.dims:
         if dim.name not in inputs:
             raise NotationError(
-                f"dimension {dim.name} of the result {result} is in no operand",
+                f"dimension {cut(dim.name)} of the result {cut(str(result))} is in no operand",
                 _hint_for_unknown(dim.name, operands, result),
                 place_of(source, dim.span),
             )
         if dim.name not in left:
             raise NotationError(
-                f"dimension {dim.name} of the result {result} is summed at a dot",
+                f"dimension {cut(dim.name)} of the result {cut(str(result))} is summed at a dot",
                 f"take {dim.name} out of the result, or out of the subscript of the dot",
                 place_of(source, dim.span),
             )
-    for name in left:
-        if name not in result.dim_names:
-            _raise_lost(name, operands, source)
+    lost = [name for name in left if name not in result.dim_names]
+    if lost:
+        raise _lost(lost, operands, source)
 
 
 def _hint_for_unknown(name: str, operands: Sequence[Array], result: Array) -> str:
@@ -123,19 +124,30 @@ def _hint_for_unknown(name: str, operands: Sequence[Array], result: Array) -> st
     return f"add {name} to an operand, or take it out of the result"
 
 
-def _raise_lost(name: str, operands: Sequence[Array], source: Source | None) -> None:
-    owners = [array for array in operands if name in array.dim_names]
-    owner = owners[-1]
+def _lost(names: Sequence[str], operands: Sequence[Array], source: Source | None) -> NotationError:
+    """The error for dimensions that are neither summed nor in the result."""
+    owners = {name: [a for a in operands if name in a.dim_names] for name in names}
+    name = names[0]
+    owner = owners[name][-1]
     place = place_of(source, owner.dim(name).span)
-    if len(owners) == 1:
-        raise NotationError(
-            f"dimension {name} is only in {owner} and not in the result",
-            f"add {name} to the result, or to another operand to sum over it",
+    if len(owners[name]) > 1:
+        return NotationError(
+            f"dimension {cut(name)} is neither summed at a dot nor in the result",
+            f"add {name} to the result, or to the subscript of a dot",
             place,
         )
-    raise NotationError(
-        f"dimension {name} is neither summed at a dot nor in the result",
-        f"add {name} to the result, or to the subscript of a dot",
+    for other in names[1:]:
+        there = owners[other][0]
+        if len(owners[other]) == 1 and there is not owner:
+            return NotationError(
+                f"dimension {cut(name, 12)} is only in {cut(str(owner), 34)}, {cut(other, 12)} "
+                f"only in {cut(str(there), 34)}, and neither is in the result",
+                f"write {name} for {other} in {there} to sum over it, or add both to the result",
+                place,
+            )
+    return NotationError(
+        f"dimension {cut(name)} is only in {cut(str(owner))} and not in the result",
+        f"add {name} to the result, or to another operand to sum over it",
         place,
     )
 
@@ -148,7 +160,7 @@ def takes_dim(kind: CollectiveKind) -> bool:
 def both_meanings(name: str, operand: Array) -> NotationError:
     """The error for a subscript that could name an axis or a dimension."""
     return NotationError(
-        f"{name} is both a dimension and an axis of {operand}",
+        f"{cut(name)} is both a dimension and an axis of {cut(str(operand))}",
         "rename the dimension, so that the subscript has one meaning",
     )
 
@@ -182,15 +194,17 @@ def collective_result(
     for axis in axes:
         if sums and axis not in operand.unreduced:
             raise NotationError(
-                f"{head}: {operand} is not unreduced over {axis}", _hint_unsummed(operand, axis)
+                f"{cut(head)}: {cut(str(operand))} is not unreduced over {cut(axis)}",
+                _hint_unsummed(operand, axis),
             )
         if not sums and axis not in operand.axes:
             raise NotationError(
-                f"{head}: {operand} is not sharded over {axis}", _hint_unsharded(operand, axis)
+                f"{cut(head)}: {cut(str(operand))} is not sharded over {cut(axis)}",
+                _hint_unsharded(operand, axis),
             )
     if dim is not None and any(axis in operand.dim(dim).axes for axis in axes):
         raise NotationError(
-            f"{head}: {dim} is sharded over {axes_text(axes)[1:]} already",
+            f"{cut(head)}: {cut(dim)} is sharded over {cut(axes_text(axes)[1:])} already",
             "name the dimension that the axis moves to",
         )
     if sums:
@@ -202,13 +216,13 @@ def collective_result(
 
 def _hint_unsummed(operand: Array, axis: str) -> str:
     if axis in operand.axes:
-        return f"an axis that shards a dimension is removed by AllGather_{axis}"
+        return f"write AllGather_{axis}: it removes an axis that shards a dimension"
     return "write the sum that is still open after the operand, such as C[I, K]{U_X}"
 
 
 def _hint_unsharded(operand: Array, axis: str) -> str:
     if axis in operand.unreduced:
-        return f"{{U_{axis}}} is removed by AllReduce or ReduceScatter"
+        return f"write AllReduce or ReduceScatter: they remove {{U_{axis}}}"
     if operand.axes:
         return f"name an axis that shards a dimension: {', '.join(operand.axes)}"
-    return "no dimension is sharded; write the sharding into the operand, such as A[I_X, J]"
+    return "write the sharding into the operand, such as A[I_X, J]; no dimension is sharded"

@@ -1,4 +1,4 @@
-"""The two kinds of statement, as immutable values whose `str` is the canonical text."""
+"""The three kinds of statement, as immutable values whose `str` is the canonical text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from shardsim.notation.rules import (
     collective_result,
     takes_dim,
 )
+from shardsim.notation.tokens import cut
 from shardsim.vocabulary import CollectiveKind
 
-__all__ = ["Collective", "Contraction", "Statement"]
+__all__ = ["Collective", "Contraction", "Reshard", "Statement"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,29 +57,6 @@ class Contraction:
         ordered = tuple(dots.advance(summed) for summed in self.contracted)
         check_result(self.operands, self.result, dots.left, self.source)
         object.__setattr__(self, "contracted", ordered)
-
-    @classmethod
-    def of(cls, operands: Sequence[Array], result: Array, *, local: bool = False) -> Contraction:
-        """The contraction that the text without subscripts on its dots would mean.
-
-        Raises:
-            NotationError: that text would be ambiguous, or the result is not what it gives.
-        """
-        if len(operands) < 2:
-            return cls(operands=tuple(operands), result=result, contracted=())
-        dots = Dots(operands, result)
-        contracted = []
-        for _ in operands[1:]:
-            if dots.ambiguous():
-                raise NotationError(
-                    f"dimension {dots.ambiguous()[0]} may be summed at a dot and used again, "
-                    "or be a batch dimension",
-                    "say what each dot sums with `contracted`",
-                )
-            contracted.append(dots.advance(dots.default()))
-        return cls(
-            operands=tuple(operands), result=result, contracted=tuple(contracted), local=local
-        )
 
     def __str__(self) -> str:
         dots = Dots(self.operands, self.result)
@@ -130,7 +108,7 @@ class Collective:
             word = "needs a" if takes_dim(self.kind) else "takes no"
             raise NotationError(
                 f"{name} {word} target dimension",
-                "ReduceScatter and AllToAll shard a dimension, the others do not",
+                "name a dimension for ReduceScatter and AllToAll, and for no other",
             )
         if self.dim is not None and self.dim in self.operand.axes + self.operand.unreduced:
             raise both_meanings(self.dim, self.operand)
@@ -138,7 +116,8 @@ class Collective:
         gives = replace(gives, name=self.result.name)
         if gives != self.result:
             raise NotationError(
-                f"{self.head} of {self.operand} gives {gives}, not {self.result}",
+                f"{cut(self.head, 32)} of {cut(str(self.operand), 36)} gives "
+                f"{cut(str(gives), 36)}, not {cut(str(self.result), 36)}",
                 f"write -> {gives}, or leave the result out",
             )
 
@@ -163,4 +142,55 @@ class Collective:
         return f"{self.head} {self.operand} -> {self.result}"
 
 
-Statement = Contraction | Collective
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reshard:
+    """One array in another sharding, however that is done.
+
+    Args:
+        operand: The array before.
+        result: The array after: the same dimensions in the same order, and the same element type;
+            its name is free.
+        source: The text it was read from.
+
+    Raises:
+        NotationError: the dimensions or the element types differ.
+
+    >>> from shardsim.notation import parse
+    >>> str(parse("A[I_XY, J] -> A[I_Y, J_X]"))
+    'A[I_XY, J] -> A[I_Y, J_X]'
+    """
+
+    operand: Array
+    result: Array
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        before, after = self.operand.dim_names, self.result.dim_names
+        if before != after:
+            raise NotationError(
+                f"{cut(str(self.operand))} and {cut(str(self.result))} do not have the same "
+                "dimensions in the same order",
+                self._hint_same_dims(),
+            )
+        if self.operand.dtype is not self.result.dtype:
+            raise NotationError(
+                f"{cut(str(self.operand))} and {cut(str(self.result))} differ in element type",
+                "write the same element type on both sides, or on one",
+            )
+
+    def _hint_same_dims(self) -> str:
+        before = self.operand.dim_names
+        if sorted(before) == sorted(self.result.dim_names):
+            ordered = replace(self.result, dims=tuple(self.result.dim(name) for name in before))
+            return f"keep the order, -> {ordered}; there are no transposes"
+        kept = replace(self.result, dims=self.operand.dims, unreduced=())
+        return (
+            f"keep the dimensions, such as -> {kept}, and change only their axes; "
+            "to sum or to add a dimension, write a contraction"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.operand} -> {self.result}"
+
+
+Statement = Contraction | Collective | Reshard

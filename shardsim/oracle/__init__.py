@@ -6,18 +6,19 @@ with numpy's einsum is exact.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shardsim.collectives import step_program
-from shardsim.errors import InputErrors, ShardingError
+from shardsim.errors import InputErrors, PlanError, ShardingError
 from shardsim.oracle.movement import Turn, run_collective
 from shardsim.oracle.values import Shards, assemble, einsum_subscripts, scatter
 from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -56,6 +57,15 @@ def execute_all(
         arrays: The plan's inputs by name.
         pick: The order in which chips that may send do so; see `run_collective`.
     """
+    if not isinstance(plan, Plan):
+        raise PlanError(
+            f"execute takes a Plan, not a {type(plan).__name__}", "make one with shardsim.plan(...)"
+        )
+    if not isinstance(arrays, Mapping):
+        raise ShardingError(
+            f"execute takes a mapping of arrays by name, not a {type(arrays).__name__}",
+            f"give an array for each of {', '.join(dict(plan.inputs))}",
+        )
     given = {name: _wide(np.asarray(array)) for name, array in arrays.items()}
     _check(plan, given)
     values: dict[int, Shards] = {

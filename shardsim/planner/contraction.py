@@ -8,8 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.planner.layout import Layout, layout_of, with_layout
-from shardsim.planner.reshard import Cost, Reshard
-from shardsim.planner.roles import Pair, Role, Roles, assignments, textbook_roles
+from shardsim.planner.reshard import Cost, Resharder
+from shardsim.planner.roles import (
+    LEFT_SUMS,
+    RIGHT_SUMS,
+    Pair,
+    Role,
+    Roles,
+    assignments,
+    textbook_roles,
+)
 from shardsim.planner.steps import Alternative, MatmulStep, Step, Value
 from shardsim.vocabulary import Dtype
 
@@ -61,7 +69,7 @@ def compute_dtype(left: Dtype, right: Dtype) -> Dtype:
 
 
 def candidates(
-    reshard: Reshard,
+    reshard: Resharder,
     pair: Pair,
     operands: tuple[Value, Value],
     result: ShardedArray,
@@ -82,7 +90,7 @@ def candidates(
     axes = tuple(name for name in reshard.mesh.sizes if name in pair.axes)
     by_rule = tuple(textbook_roles(pair, axis) for axis in axes)
     ruled = set(assignments(pair, axes, by_rule))
-    every: tuple[Role, ...] = (None, *pair.dims)
+    every: tuple[Role, ...] = (None, *pair.roles)
     considered = list(ruled)
     if everything or len(every) ** len(axes) <= MOST_ASSIGNMENTS:
         considered = list(assignments(pair, axes, (every,) * len(axes)))
@@ -97,10 +105,13 @@ def candidates(
 
 
 def local_candidate(
-    reshard: Reshard, pair: Pair, operands: tuple[Value, Value], result: ShardedArray, number: int
+    reshard: Resharder, pair: Pair, operands: tuple[Value, Value], result: ShardedArray, number: int
 ) -> Alternative | None:
     """The plan without any communication, where the operands' shardings allow it."""
-    on: dict[str, tuple[str, ...]] = {}
+    on: dict[str, tuple[str, ...]] = {
+        LEFT_SUMS: pair.left_layout.unreduced,
+        RIGHT_SUMS: pair.right_layout.unreduced,
+    }
     for names, layout in ((pair.left, pair.left_layout), (pair.right, pair.right_layout)):
         for name, axes in zip(names, layout.axes, strict=True):
             if on.setdefault(name, axes) != axes:
@@ -108,7 +119,7 @@ def local_candidate(
     flat = [axis for axes in on.values() for axis in axes]
     if len(flat) != len(set(flat)):
         return None
-    roles = tuple((dim, on[dim]) for dim in pair.dims)
+    roles = tuple((name, on[name]) for name in pair.roles)
     found = _candidate(reshard, pair, operands, result, number, roles, textbook=True)
     if found is None or len(found.alternative.steps) != 1:
         return None
@@ -116,7 +127,7 @@ def local_candidate(
 
 
 def _candidate(
-    reshard: Reshard,
+    reshard: Resharder,
     pair: Pair,
     operands: tuple[Value, Value],
     result: ShardedArray,
@@ -129,15 +140,15 @@ def _candidate(
     steps: list[Step] = []
     moved: list[Value] = []
     cost = reshard.of(Fraction(0), Fraction(0), 0)
-    for value, names in zip(operands, (pair.left, pair.right), strict=True):
-        found = reshard.path(value.sharded, Layout(tuple(on[name] for name in names)))
+    sides = ((pair.left, LEFT_SUMS), (pair.right, RIGHT_SUMS))
+    for value, (names, sums) in zip(operands, sides, strict=True):
+        goal = Layout(tuple(on[name] for name in names), tuple(sorted(on.get(sums, ()))))
+        found = reshard.path(value.sharded, goal)
         if found is None:
             return None
         cost = _sum(cost, found[0])
         steps += reshard.steps(value, found[1], number + len(steps))
-        moved.append(
-            Value(steps[-1].result.number, steps[-1].result.sharded) if found[1] else value
-        )
+        moved.append(steps[-1].result if found[1] else value)
     natural = _natural(pair, result, on)
     matmul = _matmul(reshard, pair, (moved[0], moved[1]), Value(number + len(steps), natural))
     steps.append(matmul)
@@ -156,14 +167,15 @@ def _sum(first: Cost, second: Cost) -> Cost:
 
 
 def _natural(pair: Pair, result: ShardedArray, on: dict[str, tuple[str, ...]]) -> ShardedArray:
-    """The result as the local matmul leaves it: unreduced over axes of contracted dimensions."""
-    partial = sorted(axis for dim in pair.contracted for axis in on[dim])
-    layout = Layout(tuple(on[name] for name in pair.result), tuple(partial))
+    """The result as the local matmul leaves it: with the partial sums that it makes or carries."""
+    partial = [axis for dim in pair.contracted for axis in on[dim]]
+    partial += [axis for sums in (LEFT_SUMS, RIGHT_SUMS) for axis in on.get(sums, ())]
+    layout = Layout(tuple(on[name] for name in pair.result), tuple(sorted(partial)))
     return result.moved_to(with_layout(result.array, layout))
 
 
 def _matmul(
-    reshard: Reshard, pair: Pair, operands: tuple[Value, Value], result: Value
+    reshard: Resharder, pair: Pair, operands: tuple[Value, Value], result: Value
 ) -> MatmulStep:
     shapes: dict[str, int] = {}
     for value in operands:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes
 
-__all__ = ["Cost", "Reshard", "check_algorithm"]
+__all__ = ["Cost", "Resharder", "check_algorithm"]
 
 Cost = tuple[Fraction, Fraction, int]
 FREE = Fraction(0)
 
 
 @dataclass(slots=True)
-class Reshard:
+class Resharder:
     """Finds cheapest sequences on one mesh, and remembers them.
 
     Attributes:

@@ -2,6 +2,8 @@
 
 In a local matmul each mesh axis has one role: it cuts one dimension of the contraction, in every
 operand that has it, or it is idle (`None`). An axis on a contracted dimension leaves partial sums.
+Or one operand holds partial sums over the axis already, and carries them through: the product of a
+partial sum is a partial sum.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ __all__ = ["Pair", "Role", "Roles", "assignments", "reason", "textbook_roles"]
 
 Role = str | None
 Roles = tuple[tuple[str, tuple[str, ...]], ...]
-"""For each dimension its axes in order."""
+"""For each dimension its axes in order, then the axes whose partial sums an operand carries."""
+
+LEFT_SUMS, RIGHT_SUMS = "{left}", "{right}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,19 @@ class Pair:
         return tuple(dict.fromkeys((*self.left, *self.right)))
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """All roles but idling: dimensions, and sums that an operand can carry."""
+        left = (LEFT_SUMS,) if self.left_layout.unreduced else ()
+        right = (RIGHT_SUMS,) if self.right_layout.unreduced else ()
+        return (*self.dims, *left, *right)
+
+    def carriers(self, axis: str) -> tuple[str, ...]:
+        """The operands that hold partial sums over an axis, as roles."""
+        left = (LEFT_SUMS,) if axis in self.left_layout.unreduced else ()
+        right = (RIGHT_SUMS,) if axis in self.right_layout.unreduced else ()
+        return (*left, *right)
+
+    @property
     def axes(self) -> frozenset[str]:
         """All axes in play."""
         used = self.left_layout.used | self.right_layout.used
@@ -70,8 +87,13 @@ def textbook_roles(pair: Pair, axis: str) -> tuple[Role, ...]:
 
     (1) No contracted dimension sharded: multiply locally. (2) Contracted dimension sharded in one
     operand: gather it. (3) In both: multiply, then reduce. (4) Non-contracting dimensions of both:
-    gather one. Where the result asks for the axis elsewhere, it may be moved before the matmul too.
+    gather one. Where the result asks for the axis elsewhere, it may be moved before the matmul too;
+    partial sums of an operand may be reduced after the matmul as well.
     """
+    return tuple(dict.fromkeys((*pair.carriers(axis), *_rule_roles(pair, axis))))
+
+
+def _rule_roles(pair: Pair, axis: str) -> tuple[Role, ...]:
     left, right, result = pair.where(axis)
     if pair.wanted is not None and axis in pair.wanted.unreduced:
         return tuple(dim for dim in (left, right) if dim in pair.contracted) or pair.contracted
@@ -88,15 +110,28 @@ def textbook_roles(pair: Pair, axis: str) -> tuple[Role, ...]:
 
 
 def reason(pair: Pair, axis: str, names: tuple[str, str]) -> str:
-    """The rule that applies to an axis, as a sentence."""
-    left, right, result = pair.where(axis)
+    """What is done about an axis, as a sentence: the rule, or where partial sums are reduced."""
+    left, right, _ = pair.where(axis)
     a, b = names
+    carriers = pair.carriers(axis)
+    if carriers:
+        who = " and ".join(a if carrier == LEFT_SUMS else b for carrier in carriers)
+        return (
+            f"{axis}: {who} holds partial sums over it: reduce before the matmul or after it, "
+            "whichever costs less"
+        )
     wanted = pair.wanted is not None and axis in pair.wanted.unreduced
     if wanted and not (left == right and left in pair.contracted):
         return (
             f"{axis}: the result is to be left as partial sums over it: "
             f"cut a contracted dimension over it in both {a} and {b}"
         )
+    return _rule(pair, axis, names)
+
+
+def _rule(pair: Pair, axis: str, names: tuple[str, str]) -> str:
+    left, right, result = pair.where(axis)
+    a, b = names
     if left is None and right is None:
         cut = f"no operand is sharded over it; the result's {result} is cut locally"
         return f"{axis}: {cut if result is not None else 'nothing is sharded over it'}"
@@ -144,8 +179,9 @@ def assignments(
     """All ways to give each axis one of its roles, and to order the axes of a dimension."""
     for roles in itertools.product(*choices):
         on = {
-            dim: [axis for axis, role in zip(axes, roles, strict=True) if role == dim]
-            for dim in pair.dims
+            name: tuple(axis for axis, role in zip(axes, roles, strict=True) if role == name)
+            for name in pair.roles
         }
+        sums = tuple((name, on[name]) for name in pair.roles if name not in pair.dims)
         for orders in itertools.product(*(itertools.permutations(on[dim]) for dim in pair.dims)):
-            yield tuple(zip(pair.dims, orders, strict=True))
+            yield (*zip(pair.dims, orders, strict=True), *sums)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from shardsim.notation import Collective, Contraction
+from shardsim.notation import Collective, Contraction, Reshard
 from shardsim.units import format_seconds, number
 from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel, Relation
 
@@ -165,9 +165,9 @@ class SliceStep:
 
     @property
     def text(self) -> str:
-        """What is cut, and what remains."""
+        """The step in the notation."""
         before, after = self.operand.sharded.array, self.result.sharded.array
-        return f"{before} -> {after}"
+        return str(Reshard(operand=before, result=after))
 
     @property
     def seconds(self) -> Seconds:

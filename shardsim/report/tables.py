@@ -89,13 +89,13 @@ def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
     return Group(*parts)
 
 
-def topology_report(topology: Topology, mesh: Mesh) -> RenderableType:
+def topology_report(topology: Topology, mesh: Mesh | None) -> RenderableType:
     """A topology: its chip, and each dimension with its links and the reason for its kind."""
     chip = topology.chip
     peaks = ", ".join(f"{dtype.value} {format_rate(rate, 'FLOP')}" for dtype, rate in chip.peaks)
     table = _table("dimension", "axis", "size", "kind", "one way", "both ways", "latency")
     table.columns[2].justify = "right"
-    axis_of = {axis.index: axis.name for axis in mesh.axes}
+    axis_of = {} if mesh is None else {axis.index: axis.name for axis in mesh.axes}
     for index, dimension in enumerate(topology.dimensions):
         link = dimension.link
         table.add_row(

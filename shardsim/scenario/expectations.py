@@ -109,7 +109,7 @@ def _expectation(expect: Document, quantity: str) -> Expectation:
     if quantity == "bound":
         if said not in BOUNDS:
             why = f"bound must be one of {', '.join(BOUNDS)}; it is {described(said)}"
-            raise ScenarioError(why, nearest(said, BOUNDS), place)
+            raise ScenarioError(why, nearest(said, BOUNDS) or "write one of them", place)
         return Expectation(quantity=quantity, word=said)
     if not isinstance(said, dict) or not said or not {"min", "max"}.issuperset(said):
         found = ", ".join(said) or "neither" if isinstance(said, dict) else described(said)

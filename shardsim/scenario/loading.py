@@ -7,6 +7,7 @@ form, then read value by value, so that every fault has its place, in the file o
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo
 
-from shardsim.catalogue import data_folder, find_topology
+from shardsim.catalogue import data_folder, find_topology, names_of
 from shardsim.documents import (
     Document,
     Faults,
@@ -23,11 +24,12 @@ from shardsim.documents import (
     Record,
     described,
     nearest,
+    path_of,
     plain,
     read_document,
     validate,
 )
-from shardsim.documents.fields import dtype_of
+from shardsim.documents.fields import dtype_of, words
 from shardsim.errors import InputError, ScenarioError, Source
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.notation import Collective, Contraction, Statement, parse
@@ -54,12 +56,13 @@ class Scenario:
     expectations: tuple[Expectation, ...] = ()
 
 
-def _either(*kinds: type, form: str) -> PlainValidator:
+def _either(*kinds: type, form: str, example: str) -> PlainValidator:
     """Lets values of some types through; the others are no `form`."""
 
     def check(value: object, info: ValidationInfo) -> object:
         if not isinstance(value, kinds):
-            raise ScenarioError(f"{info.field_name} must be {form}, not {described(value)}")
+            why = f"{info.field_name} must be {form}, not {described(value)}"
+            raise ScenarioError(why, f"write it as {example}")
         return value
 
     return PlainValidator(check)
@@ -67,12 +70,84 @@ def _either(*kinds: type, form: str) -> PlainValidator:
 
 _Reference = Annotated[
     object,
-    _either(str, dict, os.PathLike, Topology, form="CHIP:SHAPE, a YAML file or a mapping"),
+    _either(
+        *(str, dict, os.PathLike, Topology),
+        form="CHIP:SHAPE, a YAML file or a mapping",
+        example="v5e:4x4",
+    ),
 ]
-_Sizes = Annotated[object, _either(str, dict, form="a mapping such as {X: 4}")]
-_Words = Annotated[object, _either(str, dict, form="a word or a mapping such as {A: int8}")]
+_Sizes = Annotated[
+    object, _either(str, dict, form="a mapping such as {X: 4}", example="{X: 4, Y: 4}")
+]
+_Extents = Annotated[
+    object, _either(str, dict, form="a mapping such as {I: 8192}", example="{I: 8192, J: 8192}")
+]
+_Layout = Annotated[
+    object, _either(str, dict, form="a mapping such as {X: x}", example="{X: x, Y: y}")
+]
+_Words = Annotated[
+    object,
+    _either(str, dict, form="a word or a mapping such as {A: int8}", example="bf16"),
+]
 _Lines = Annotated[
-    object, _either(str, list, Contraction, Collective, form="a list of lines of notation")
+    object,
+    _either(
+        *(str, list, Contraction, Collective),
+        form="a list of lines of notation",
+        example="a list of lines such as A[I, J_X] · B[J_X, K] -> C[I, K]",
+    ),
+]
+_Overlap = Annotated[
+    Overlap,
+    words(
+        Overlap,
+        {
+            Overlap.NONE: "one step after the other",
+            Overlap.ASYNC: "a step starts when its inputs are there",
+        },
+    ),
+]
+_LatencyModel = Annotated[
+    LatencyModel,
+    words(
+        LatencyModel,
+        {
+            LatencyModel.ADDITIVE: "a hop takes n/w + latency",
+            LatencyModel.FLOOR: "it takes the larger of the two",
+        },
+    ),
+]
+_Algorithm = Annotated[
+    Algorithm,
+    words(
+        Algorithm,
+        {
+            Algorithm.BALANCED: "both ways round, the least time",
+            Algorithm.WHOLE_SHARDS: "both ways, no block split",
+            Algorithm.HALF_SHARDS: "half of each block all the way round, each way",
+            Algorithm.ONE_DIRECTION: "everything one way round",
+        },
+    ),
+]
+_Policy = Annotated[
+    Policy,
+    words(
+        Policy,
+        {
+            Policy.TEXTBOOK: "plans by the four rules of the book",
+            Policy.CHEAPEST: "every legal placement",
+        },
+    ),
+]
+_Objective = Annotated[
+    Objective,
+    words(
+        Objective,
+        {
+            Objective.TIME: "the least seconds",
+            Objective.BYTES: "the fewest bytes that leave the busiest chip",
+        },
+    ),
 ]
 
 
@@ -82,14 +157,14 @@ class ScenarioForm(Record):
     name: str = ""
     topology: _Reference
     mesh: _Sizes | None = None
-    layout: _Sizes | None = None
-    dims: _Sizes
+    layout: _Layout | None = None
+    dims: _Extents
     dtype: _Words | None = None
-    overlap: Overlap = Overlap.ASYNC
-    latency_model: LatencyModel = LatencyModel.ADDITIVE
-    algorithm: Algorithm | None = None
-    policy: Policy = Policy.TEXTBOOK
-    objective: Objective = Objective.TIME
+    overlap: _Overlap = Overlap.ASYNC
+    latency_model: _LatencyModel = LatencyModel.ADDITIVE
+    algorithm: _Algorithm | None = None
+    policy: _Policy = Policy.TEXTBOOK
+    objective: _Objective = Objective.TIME
     program: _Lines
     expect: dict[str, object] | None = None
 
@@ -114,8 +189,9 @@ def load_scenario(path: str | os.PathLike[str], **changes: str) -> Scenario:
         InputError: one thing is wrong with it.
         InputErrors: several things are.
     """
-    file = _shipped_or(Path(path))
+    file = _shipped_or(path_of(path, "a scenario"))
     document = read_document(file)
+    _refuse_topology(document, path)
     if changes and isinstance(document.data, dict):
         kept = {at: mark for at, mark in document.marks.items() if at and at[0] not in changes}
         document = Document({**document.data, **changes}, {**kept, **_option_marks(changes)})
@@ -130,10 +206,26 @@ def _shipped_or(path: Path) -> Path:
     name = path.name.removesuffix(".yaml")
     if name in shipped:
         return shipped[name]
+    if name in names_of("topologies") or re.fullmatch(r"\w+:[\dx]+", name):
+        raise ScenarioError(f"{path} is a topology, not a scenario", _to_name_it(path))
     raise ScenarioError(
         f"there is no file {path}; shipped: {', '.join(shipped)}",
         nearest(name, shipped) or "give the path of a YAML file, or the name of a shipped scenario",
     )
+
+
+def _refuse_topology(document: Document, path: str | os.PathLike[str]) -> None:
+    """Says so when a file is a topology, instead of naming all that is no key of a scenario."""
+    data = document.data
+    key = next((key for key in ("dimensions", "chip") if key in data), None)
+    if key is not None and {"program", "topology", "dims"}.isdisjoint(data):
+        why = f"{path} is a topology, not a scenario"
+        raise ScenarioError(why, _to_name_it(path), document.key_place(key))
+
+
+def _to_name_it(path: str | os.PathLike[str]) -> str:
+    naming = f"beside a line of notation, name it with --topology {path}"
+    return f"{naming}; to see it: shardsim show {path}"
 
 
 def make_scenario(
@@ -185,9 +277,10 @@ def _option_marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Ma
     """Where the texts among the arguments stand: in the option of their name."""
     marks: dict[tuple[str | int, ...], Mark] = {}
     for key, value in given.items():
-        if isinstance(value, str | os.PathLike):
+        text = os.fspath(value) if isinstance(value, os.PathLike) else value
+        if isinstance(text, str):
             origin = "expression" if key == "program" else f"--{key.replace('_', '-')}"
-            marks[key,] = Mark(Source(os.fspath(value), origin))
+            marks[key,] = Mark(Source(text, origin))
     lines = plain(given.get("program"))
     for index, line in enumerate(lines if isinstance(lines, list) else ()):
         if isinstance(line, str):

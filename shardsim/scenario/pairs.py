@@ -13,6 +13,8 @@ from shardsim.units import parse_count
 
 __all__ = ["Pair", "read_pairs", "read_sizes"]
 
+EXAMPLES = {"layout": "X=x,Y=y", "dtype": "A=int8,default=bf16"}
+
 
 def read_sizes(document: Document, key: str, what: str) -> dict[str, int]:
     """Names with whole numbers, from a mapping or from "I=8192,J=8192".
@@ -58,13 +60,16 @@ def read_pairs(document: Document, key: str) -> list[Pair]:
             for name, word in data.items()
         ]
     source = document.source(key) or Source(data, key)
+    way_out = f"write {EXAMPLES[key]}, with a comma between two"
+    if not data.strip(", "):
+        raise ScenarioError(f"{key} is empty", way_out, source.place(0))
     pairs: list[Pair] = []
     for part in re.finditer(r"[^,]+", data):
         place = source.place(part.start(), part.end())
         name, equals, word = (piece.strip() for piece in part[0].partition("="))
         if not (name and equals and word) or "=" in word:
             why = f"expected NAME=WORD for {key}, found {part[0].strip()!r}"
-            raise ScenarioError(why, "write a comma between two pairs", place)
+            raise ScenarioError(why, way_out, place)
         if name in (pair.name for pair in pairs):
             raise ScenarioError(f"{name} is given twice in {key}", "give it once", place)
         start = part.end() - len(part[0].partition("=")[2].lstrip())

@@ -14,7 +14,7 @@ from shardsim.hardware import Link
 from shardsim.notation import parse
 from shardsim.planner import CollectiveStep, Plan, make_plan
 from shardsim.planner.layout import Layout, with_layout
-from shardsim.planner.reshard import Reshard
+from shardsim.planner.reshard import Resharder
 from shardsim.program import bind_program
 from shardsim.sharding import bind
 from shardsim.topology import Topology
@@ -268,7 +268,7 @@ def test_triangle_inequality_over_reshardings(
     mesh = mesh_of(machine(*zip((4, 2, 3), kinds, strict=True), link=link))
     start, goal = data.draw(layouts("XYZ")), data.draw(layouts("XYZ"))
     between = data.draw(layouts("".join(sorted(start.used | goal.used))))
-    reshard = Reshard(mesh, CostModel(), objective, None)
+    reshard = Resharder(mesh, CostModel(), objective, None)
     (whole, _) = parse("A[I, J] · B[J, K] -> C[I, K]").operands  # type: ignore[union-attr]
 
     def cost(here: Layout, there: Layout) -> Fraction | None:

@@ -113,6 +113,40 @@ def test_batched_contractions(text: str, subscripts: str) -> None:
                           np.einsum(subscripts, q, k))  # fmt: skip
 
 
+def test_every_reshard_on_two_axes() -> None:
+    """From every sharding to every other, also from partial sums; each step keeps the values."""
+    topology = machine((4, "ring"), (2, "line"))
+    array = RNG.integers(-99, 99, (8, 24))
+    before = [(dims, "") for dims in placements("IJ", "XY")]
+    before += [(dims, "{U_Y}") for dims in placements("IJ", "X")]
+    before += [("I, J", "{U_XY}")]
+    for dims, sums in before:
+        for after in placements("IJ", "XY"):
+            text = f"A[{dims}]{sums} -> B[{after}]"
+            plan = planned(text, topology, {"I": 8, "J": 24})
+            assert np.array_equal(execute(plan, {"A": array}), array), text
+
+
+PARTIAL_SUMS = [
+    f"A[{a}]{{U_{unreduced}}} · B[{b}] -> C[{c}" + ("" if "U" in c else "]")
+    for unreduced in ("X", "Y", "XY")
+    for a in ("I, J", "I_Y, J", "I, J_X")
+    for b in ("J, K", "J_X, K", "J_Y, K_X")
+    for c in ("I, K", "I_X, K_Y", "I, K_XY", "I, K]{U_X}", "I_Y, K]{U_X}", "I, K]{U_XY}")
+    if not set(unreduced) & set(a)
+]
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_partial_sums_as_an_operand(policy: Policy) -> None:
+    """The inputs are random parts that add up to A; the result of a plan must add up to A @ B."""
+    topology = machine((4, "ring"), (2, "line"))
+    a, b = RNG.integers(-99, 99, (8, 16)), RNG.integers(-99, 99, (16, 24))
+    for text in PARTIAL_SUMS:
+        plan = planned(text, topology, {"I": 8, "J": 16, "K": 24}, policy=policy)
+        assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b), text
+
+
 def test_three_operands_left_to_right() -> None:
     text = "A[I_X, J] · B[J, K_X] · C[K, L_Y] -> D[I, L_X]"
     plan = planned(text, machine((4, "line"), (2, "ring")), dict.fromkeys("IJKL", 16))

@@ -11,18 +11,39 @@ from hypothesis import strategies as st
 
 from shardsim.errors import InputError, ShardsimError, Source
 from shardsim.notation import (
+    AXIS_NAME,
     Array,
     Collective,
     Contraction,
+    Dim,
+    Reshard,
     Statement,
     parse,
     parse_assignments,
 )
-from tests.strategies import arrays, collectives, contractions, statements
+from tests.strategies import arrays, collectives, statements
 
-DOTS = ["·", "⋅", "∙", "•", "×", ".", "*", "@", r"\cdot ", r"\times ", r"\ast ", r"\*", "&middot;"]
-ARROWS = ["->", "→", "⟶", r"\to ", r"\rightarrow ", r"\longrightarrow ", r"\-\>", "-&gt;"]
-SPACES = ["", " ", "  ", "\n", r"\ ", r"\,", "~", r"\quad ", "&", "$", "\t", r"\left ", "\u00a0"]
+DOTS = ["·", "⋅", "∙", "•", "×", ".", "*", "@", r"\cdot ", r"\times ", r"\ast ", r"\*", "&sdot;"]
+ARROWS = ["->", "→", "⟶", r"\to ", r"\rightarrow ", r"\longrightarrow ", r"\-\>", "-&gt;", "–>"]
+ARROWS += ["&rarr;", "&#8594;", r"\xrightarrow{\text{all}}", "−>"]
+BEFORE = ["", "", "", "2. ", "$$"]
+BEHIND = ["", "", "", ".", ";", ",", " (Case 3)", " *(at once)*", ". (done ahead)."]
+SPACES = [
+    "",
+    " ",
+    "  ",
+    "\n",
+    r"\ ",
+    r"\,",
+    "~",
+    r"\quad ",
+    "&",
+    "$",
+    "\t",
+    r"\left ",
+    "\u00a0",
+    "&nbsp;",
+]
 GAPS = [" ", "  ", "\n", r"\ "]
 WRAPPERS = [
     r"\text{%s}",
@@ -49,14 +70,20 @@ class Speller:
 
     def word(self, text: str) -> str:
         if self.draw(st.booleans()):
-            return text.replace("'", self.any(["'", "′", r"^\prime "]))
+            return text.replace("'", self.any(["'", "′", r"^\prime ", "&prime;", "&#39;"]))
         wrapper = self.any(WRAPPERS)
         return wrapper % text
 
     def subscript(self, items: Sequence[str], canonical: str) -> str:
         commas = f",{self.space()}".join(items)
         spaces = " ".join(items)
-        forms = [f"_{{{commas}}}", f"_{{{spaces}}}", f"<sub>{commas}</sub>", rf"\_{{{spaces}}}"]
+        forms = [
+            f"_{{{commas}}}",
+            f"_{{{spaces}}}",
+            f"<sub>{commas}</sub>",
+            f"<SUB>{commas}</SUB>",
+            rf"\_{{{spaces}}}",
+        ]
         if len(items) == 1:
             forms += [rf"_\text{{{items[0]}}}", rf"_{{\text{{{items[0]}}}}}"]
         return self.any([canonical, *forms])
@@ -79,7 +106,9 @@ class Speller:
     def array(self, array: Array) -> str:
         label = self.name(array.name) if array.name else ""
         if array.dtype:
-            label += (":" + self.space() if label else "") + self.word(array.dtype.value)
+            dtype = self.word(self.any([array.dtype.value, array.dtype.value.upper()]))
+            forms = [f"{label}:{self.space()}{dtype}", f"{label} {dtype}", f"{dtype} {label}"]
+            label = self.any(forms) if label else dtype
         dims = f"{self.space()},{self.space()}".join(
             self.word(dim.name) + self.axes(dim.axes) for dim in array.dims
         )
@@ -91,7 +120,9 @@ class Speller:
             left, right = self.draw(
                 st.sampled_from([("{", "}"), (r"\{", r"\}"), (r"\\{", r"\\}"), (r"\{\ ", r"\ \}")])
             )
-            text += f"{self.space()}{left}U{self.axes(array.unreduced)}{right}"
+            each = [f"U{self.axes([axis])}" for axis in array.unreduced]
+            inner = self.any([f"U{self.axes(array.unreduced)}", ", ".join(each)])
+            text += f"{self.space()}{left}{inner}{right}"
         return text
 
     def contraction(self, statement: Contraction) -> str:
@@ -100,7 +131,7 @@ class Speller:
             summed = statement.contracted[k]
             last = k == len(statement.contracted) - 1
             says_local = statement.local and (last or (summed and self.draw(st.booleans())))
-            items = [*summed, *(["LOCAL"] if says_local else [])]
+            items = [*summed, *([self.any(["LOCAL", "local"])] if says_local else [])]
             text += self.any(GAPS) + self.any(DOTS)
             text += self.subscript(items, "_{" + ",".join(items) + "}") if items else "_{}"
             text += self.any(GAPS) + self.array(operand)
@@ -110,7 +141,7 @@ class Speller:
         name = statement.kind.notation
         head = self.any([name, name.lower(), f"**{name}**", rf"\textbf{{{name}}}"])
         if self.draw(st.booleans()):
-            head = statement.kind.value
+            head = statement.kind.value.replace("_", self.any(["_", "-"]))
         items = [*statement.axes, *([statement.dim] if statement.dim else [])]
         head += self.subscript(items, "_{" + ",".join(items) + "}")
         operand = self.array(statement.operand)
@@ -122,6 +153,9 @@ class Speller:
             else self.with_result(text, self.array(statement.result))
         )
 
+    def reshard(self, statement: Reshard) -> str:
+        return self.with_result(self.array(statement.operand), self.array(statement.result))
+
     def with_result(self, text: str, result: str) -> str:
         if self.draw(st.booleans()):
             return f"{result}{self.any(GAPS)}={self.any(GAPS)}{text}"
@@ -132,9 +166,14 @@ class Speller:
 def spelled(draw: st.DrawFn) -> tuple[Statement, str]:
     statement = draw(statements())
     speller = Speller(draw)
-    if isinstance(statement, Contraction):
-        return statement, speller.contraction(statement)
-    return statement, speller.collective(statement)
+    match statement:
+        case Contraction():
+            text = speller.contraction(statement)
+        case Collective():
+            text = speller.collective(statement)
+        case Reshard():
+            text = speller.reshard(statement)
+    return statement, speller.any(BEFORE) + text + speller.any(BEHIND)
 
 
 @given(statements())
@@ -166,8 +205,16 @@ def test_collective_keeps_dimensions_and_spends_its_axes(statement: Collective) 
         assert after.dim(statement.dim).axes == before.dim(statement.dim).axes + statement.axes
 
 
-@given(contractions())
-def test_statement_survives_pickle(statement: Contraction) -> None:
+@given(st.lists(st.from_regex(AXIS_NAME, fullmatch=True), unique=True, min_size=1, max_size=3))
+def test_every_axis_name_can_be_a_subscript(axes: list[str]) -> None:
+    before = Array(name="A", dims=(Dim("I", tuple(axes)),))
+    after = Array(name="A", dims=(Dim("I"),), unreduced=tuple(axes))
+    statement = Reshard(operand=before, result=after)
+    assert parse(str(statement)) == statement
+
+
+@given(statements())
+def test_statement_survives_pickle(statement: Statement) -> None:
     assert pickle.loads(pickle.dumps(statement)) == statement
 
 
@@ -177,7 +224,8 @@ PIECES = [
     r"\]", r"\foo", "<sub>", "</sub>", "AllGather", "ReduceScatter", "AllReduce_X",
     "AllToAll_{X,J}", "AllGathr", "A[I, J_X]", "B[J_X, K]", "C[I, K]", "{U_X}", "int8", "8", "0",
     "ₓ", "²", "é", "-", "\n", " ", "\t", "\x00", "\ud800", "^", "A[I_X]", "LOCAL",
-    "_LOCAL", "·_J", "`", "all_to_all",
+    "_LOCAL", "·_J", "`", "all_to_all", "all-gather", "uint8", "BF16", "1. ", ";", " (Case 3)",
+    r"\xrightarrow{", r"\implies", "^T", ".T", "&nbsp;", "&prime;", "d", "local", "(X)", "–>",
 ]  # fmt: skip
 
 
@@ -189,6 +237,15 @@ PIECES = [
 @example("AllGather_" * 900)
 @example("A_" * 4000 + "[I]")
 @example("\\[" * 3000)
+@example("\\xrightarrow{" * 700)
+@example("A[I]" + " " * 9000 + "x")
+@example("A[I]" + " ." * 4500 + "x")
+@example("A[I] (" * 1500)
+@example("A[I] (ab)" + "}" * 9000 + "x")
+@example("A[" + "I" * 4000 + "] -> B[" + "J" * 4000 + "]")
+@example("A[" + "I" * 3000 + "] · B[" + "J" * 3000 + "] -> C[]")
+@example("A[I_" + "x" * 4000 + ", J_" + "x" * 4000 + "] -> B[I]")
+@example("AllGather_" + "x" * 4000 + " A[I_y]")
 @example("A[" + ",".join(f"D{k}" for k in range(1500)) + "]")
 def test_junk_is_read_or_refused(text: str) -> None:
     source = Source(text)
@@ -210,7 +267,7 @@ def test_junk_assignments_are_read_or_refused(text: str) -> None:
 
 def assert_error_points_into(text: str, error: ShardsimError) -> None:
     assert isinstance(error, InputError)
-    assert str(error)
+    assert len(error.message) <= 160
     assert error.hint
     if len(text) > 10_000:
         return

@@ -272,4 +272,104 @@ TYPED = [
     ("AllToAll(A[I_X, J]) -> A[I, J_X]", "AllToAll_{X,J} A[I_X, J] -> A[I, J_X]"),
 ]
 
-SPELLINGS = [*SHARDING, *TRAINING, *TRANSFORMERS_AND_ROOFLINE, *TYPED]
+PLAIN = "A[I, J_X] · B[J_X, K] -> C[I, K]"
+LOCAL = "A[I, J_X] ·_LOCAL B[J_X, K] -> C[I, K]{U_X}"
+
+PASTED = [
+    *(
+        (text, PLAIN)
+        for text in [
+            "A[I,J_X] &middot;&nbsp;B[J_X,K] &rarr; C[I,K]",
+            "A[I,J_X] &sdot; B[J_X,K] &#8594; C[I,K]",
+            "A[I,J_X] &#183; B[J_X,K] &#x2192; C[I,K]",
+            "A[I,J<SUB>X</SUB>] * <B>B</B>[J<SUB>X</SUB>,K] -&gt; C[I,K]",
+            r"A[I,J_X] \cdot B[J_X,K] \xrightarrow{\text{AllReduce}_X} C[I,K]",
+            r"A[I,J_X] \cdot B[J_X,K] \xrightarrow[X]{} C[I,K]",
+            "A[I,J_X] · B[J_X,K] –> C[I,K]",
+            "A[I,J_X] · B[J_X,K] −> C[I,K]",
+            "A[I,J_X] · B[J_X,K] —&gt; C[I,K]",
+            PLAIN + ".",
+            PLAIN + " ; ",
+            PLAIN + ",",
+            f"$${PLAIN}.$$",
+            rf"\begin{{align*}} {PLAIN}, \end{{align*}}",
+            f"<b>{PLAIN}</b>.",
+            f"2.  {PLAIN}",
+            f"  3) {PLAIN}",
+            PLAIN + " (Case 3)",
+            PLAIN + " (Case 3).",
+            PLAIN + ". (Case 3)",
+            PLAIN + " *(on critical path)*",
+            PLAIN + " _(done ahead)_",
+            PLAIN + " (3)",
+            rf"$${PLAIN} \quad \text{{(Case 3)}}$$",
+        ]
+    ),
+    ("AllGather_X(A[I_X]) (can be done ahead of time).", "AllGather_X A[I_X] -> A[I]"),
+    *(
+        (f"A[I, J_X] {dot} B[J_X, K] -> C[I, K]{{U_X}}", LOCAL)
+        for dot in [
+            "*local",
+            r"\*local",
+            "·_local",
+            r"\cdot_\text{local}",
+            "*LOCAL",
+            "* Local",
+            "·_{LOCAL}",
+        ]
+    ),
+    *(
+        (f"AllReduce C[I]{braces}", "AllReduce_XY C[I]{U_XY} -> C[I]")
+        for braces in ["{U_X,U_Y}", "{U_X, U_Y}", "{U_X}{U_Y}", "{U.Y, U_X}", r"\{U_X\}\{U_Y\}"]
+    ),
+    *(
+        (f"A{prime}[I] -> A{prime}[I_X]", "A'[I] -> A'[I_X]")
+        for prime in ["&prime;", "&#39;", "&apos;", "&rsquo;"]
+    ),
+    (
+        r"\text{Tmp}[B, F] \cdot d\text{Out}[B, D] \to d\mathbf{W}_\text{out}[F, D]",
+        "Tmp[B, F] · dOut[B, D] -> dW_out[F, D]",
+    ),
+    (r"A[d, J] \cdot_d\text{B}[d, K] \to C[J, K]", "A[d, J] · B[d, K] -> C[J, K]"),
+    *(
+        (f"{name}(A[I_X, J])", "AllGather_X A[I_X, J] -> A[I, J]")
+        for name in ["all-gather_X", "All-Gather_X", r"\textbf{all-gather}_X"]
+    ),
+    ("reduce-scatter_X C[I]{U_X} -> C[I_X]", "ReduceScatter_{X,I} C[I]{U_X} -> C[I_X]"),
+    ("all-to-all_{X,J} A[I_X, J]", "AllToAll_{X,J} A[I_X, J] -> A[I, J_X]"),
+    (
+        "ReduceScatter_{X,Y} C[I, K] -> C[I, K_XY]",
+        "ReduceScatter_{X,Y,K} C[I, K]{U_XY} -> C[I, K_XY]",
+    ),
+]
+
+ELEMENT_TYPES = [
+    ("BF16[I,J] * Int8[J,K] -> F32[I,K]", "bf16[I, J] · int8[J, K] -> f32[I, K]"),
+    ("A: BFloat16[I] -> [I_X]", "A: bf16[I] -> bf16[I_X]"),
+    ("bf16 A[I] · int8 W_in[I] -> f32 C[]", "A: bf16[I] · W_in: int8[I] -> C: f32[]"),
+    ("A bf16[I] · W_in int8[I] -> C[]", "A: bf16[I] · W_in: int8[I] -> C[]"),
+    ("A[I] *bf16 B[I] -> C[]", "A[I] · B: bf16[I] -> C[]"),
+    ("AllGather_X bf16 A[I_X]", "AllGather_X A: bf16[I_X] -> A: bf16[I]"),
+    ("x2[I] · F1[I] · S2[I] · U3[I] · s[I] · f[I] -> C[]",) * 2,
+]
+
+RESHARDS = [
+    ("A[I, J] -> A[I_X, J]",) * 2,
+    ("A[I_XY, J] -> A[I_Y, J_X]",) * 2,
+    ("C[I, K]{U_X} -> C[I_X, K]",) * 2,
+    ("A[I_X] -> B[I]{U_Y}",) * 2,
+    ("A[I_X] -> A[I_X]",) * 2,
+    ("B[I_X] = A: int8[I]", "A: int8[I] -> B: int8[I_X]"),
+    ("A[I] -> int8[I_X]", "A: int8[I] -> int8[I_X]"),
+    (r"$$\mathbf{A}[I_X] \to \mathbf{A}[I]$$", "A[I_X] -> A[I]"),
+]
+
+SPELLINGS = [
+    *SHARDING,
+    *TRAINING,
+    *TRANSFORMERS_AND_ROOFLINE,
+    *TYPED,
+    *PASTED,
+    *ELEMENT_TYPES,
+    *RESHARDS,
+]

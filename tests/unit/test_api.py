@@ -155,3 +155,30 @@ def test_a_fault_in_the_notation_has_its_place() -> None:
     assert str(caught.value).splitlines()[:2] == [
         "axis X is used twice in A[I_X, J_X]", "  --> expression:1:10",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (None, "this takes notation or a Scenario, not a NoneType"),
+        (
+            ss.plan(LINE, topology="v5e:4x4", dims=DIMS),
+            "this takes notation or a Scenario, not a Plan",
+        ),
+        ("my.yaml", "my.yaml is the name of a file"),
+    ],
+)
+def test_what_is_neither_notation_nor_a_scenario(what: Any, message: str) -> None:
+    for function in (ss.run, ss.plan):
+        with pytest.raises(ss.ShardsimError) as caught:
+            function(what)
+        assert caught.value.message == message
+
+
+def test_plans_and_runs_print_themselves() -> None:
+    run = ss.run(LINE, topology="v5e:4x4", dims=DIMS)
+    assert repr(run.plan) == f"<Plan: {LINE} on v5e:4x4, {len(run.steps)} steps>"
+    assert str(run.plan).splitlines()[0] == f"{len(run.steps)} steps on v5e:4x4, additive latency:"
+    assert str(run.plan).splitlines()[1].startswith(f"1. {run.steps[0].step.text}  ")
+    assert repr(run).startswith(f"<Run of {run.plan!r}: ")
+    assert f"  simulated_seconds: {float(run.totals.simulated_seconds)}" in str(run).splitlines()

@@ -39,7 +39,7 @@ SCENARIOS = [
     (
         "{I: 8192, J: 8192, K: 8192}",
         "",
-        "dims must be a mapping such as {X: 4}, not nothing",
+        "dims must be a mapping such as {I: 8192}, not nothing",
         "4:1",
     ),
     ("{I: 8192, J: 8192, K: 8192}", "[8192]", "dims must be a mapping such as", "4:7"),
@@ -56,7 +56,7 @@ SCENARIOS = [
     ("J: 8192", "Z: 8192, J: 8192", "dimension Z has an extent but is in no statement", "4:17"),
     ("J: 8192, ", "", "dimension J has no extent", "7:10"),
     ("K: 8192", "I: 8192", "key 'I' is given twice, first in line 4", "4:26"),
-    ("v5e:4x4", "v5x:4x4", "there is no chip 'v5x'; the catalogue has 7x, v2", "2:11"),
+    ("v5e:4x4", "v5x:4x4", "there is no chip 'v5x'; the catalogue has v2, v3", "2:11"),
     ("v5e:4x4", "v5e:4xx4", "a size is missing in 'v5e:4xx4'", "2:17"),
     ("v5e:4x4", "v5e:4x32", "v5e:4x32 is larger than a v5e pod (16x16)", "2:15"),
     ("v5e:4x4", "v5e", "chip v5e needs a shape", "2:11"),
@@ -97,7 +97,7 @@ SCENARIOS = [
 
 TOPOLOGIES = [
     ("chip: v5e\n", "", "the topology has no key 'chip'", "1:1"),
-    ("v5e", "v5f", "there is no chip 'v5f'; the catalogue has 7x", "2:7"),
+    ("v5e", "v5f", "there is no chip 'v5f'; the catalogue has v2", "2:7"),
     ("v5e", "{name: c}", "chip has no key 'flops_per_second'", "2:1"),
     ("size: 16", "size: 0", "dimensions[1].size must be from 1 to 1e18; it is 0", "5:21"),
     ("size: 16", "size: x", "dimensions[1].size must be a whole number, 1 or more", "5:21"),

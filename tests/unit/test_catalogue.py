@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -10,6 +11,7 @@ import pytest
 
 import shardsim.catalogue.shipped as shipped_module
 from shardsim.catalogue import chips, data_folder, find_topology, generation_of
+from shardsim.catalogue.clouds import shape_of
 from shardsim.documents import read_document
 from shardsim.errors import (
     InputError,
@@ -20,7 +22,7 @@ from shardsim.errors import (
     Source,
     TopologyError,
 )
-from shardsim.topology import WrapRule
+from shardsim.topology import WrapRule, fits
 from shardsim.vocabulary import DimensionKind, Dtype
 
 T, G = 10**12, 10**9
@@ -81,8 +83,8 @@ NETWORKS = {
 }
 
 
-def test_the_chips_are_sorted_by_name() -> None:
-    assert list(chips()) == sorted(FIGURES) == sorted(NETWORKS)
+def test_the_chips_from_the_oldest_on() -> None:
+    assert list(chips()) == list(FIGURES) == list(NETWORKS)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -137,8 +139,8 @@ PART_OF_16 = "{chip} wraps a dimension only when it is 16 long; this one is {siz
 FULL_16 = "{chip} wraps a dimension that is 16 long"
 CUBES = "every dimension of {shape} is a multiple of 4 ({chip} joins 4x4x4 cubes)"
 NO_CUBES = "{chip} wraps only when every dimension of the slice is a multiple of 4; {shape} has a 2"
-PART_OF_POD = "{chip} wraps only in the full pod, {pod} long; this one is {size}"
-FULL_POD = "{chip} wraps at the pod's full length, {size}"
+PART_OF_POD = "{chip} wraps only in the full pod, {pod}x{pod}; this slice is {shape}"
+FULL_POD = "{shape} is the full pod of {chip}"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ FULL_POD = "{chip} wraps at the pod's full length, {size}"
         ("v2:16x16", [R, R], [FULL_POD] * 2),
         ("v2:4x4", [L, L], [PART_OF_POD] * 2),
         ("v3:32x32", [R, R], [FULL_POD] * 2),
-        ("v3:8x32", [L, R], [PART_OF_POD, FULL_POD]),
+        ("v3:8x32", [L, L], [PART_OF_POD] * 2),
     ],
 )
 def test_wraparound(reference: str, kinds: list[str], reasons: list[str]) -> None:
@@ -185,7 +187,7 @@ def test_spellings_of_one_slice(reference: str) -> None:
 @pytest.mark.parametrize(
     ("reference", "error", "message", "column", "width"),
     [
-        ("v5x:4x4", TopologyError, "there is no chip 'v5x'; the catalogue has 7x, v2", 1, 3),
+        ("v5x:4x4", TopologyError, "there is no chip 'v5x'; the catalogue has v2, v3", 1, 3),
         ("http://x", TopologyError, "there is no chip 'http'", 1, 4),
         (":4", TopologyError, "there is no chip ''", 1, 1),
         ("h100:8", NotYetError, "chip 'h100' is a GPU; GPUs are not supported yet", 1, 4),
@@ -231,6 +233,98 @@ def test_hints_name_what_was_meant() -> None:
             find_topology(reference)
         assert caught.value.hint == hint
         assert str(caught.value.place) == "topology:1:1"
+
+
+@pytest.mark.parametrize(
+    ("reference", "counted", "way_out"),
+    [
+        ("v5e-1", "chips", "v5e-1 has 1 chip: write v5e:1"),
+        ("v5e-16", "chips", "v5e-16 has 16 chips: write v5e:4x4"),
+        ("V5LitePod-8", "chips", "V5LitePod-8 has 8 chips: write v5e:2x4"),
+        ("v6e-256", "chips", "v6e-256 has 256 chips: write v6e:16x16"),
+        ("v2-8", "cores, two a chip", "v2-8 has 4 chips: write v2:2x2"),
+        ("v3-32", "cores, two a chip", "v3-32 has 16 chips: write v3:4x4"),
+        ("v4-8", "cores, two a chip", "v4-8 has 4 chips: write v4:2x2"),
+        ("v4-64", "cores, two a chip", "v4-64 has 32 chips: write v4:2x4x4"),
+        ("v5p-384", "cores, two a chip", "v5p-384 has 192 chips: write v5p:4x4x12"),
+        ("v5p-17920", "cores, two a chip", "v5p-17920 has 8,960 chips: write v5p:16x20x28"),
+        ("tpu7x-128", "cores, two a chip", "tpu7x-128 has 64 chips: write 7x:4x4x4"),
+        ("v4-7", "cores, two a chip", "7 cores are no whole number of chips; write a shape: v4:"),
+        ("v5e-17", "chips", "no slice of v5e has 17 chips; write a shape such as v5e:4x4"),
+        ("v5e-0", "chips", "no slice of v5e has 0 chips"),
+        ("v5e-512", "chips", "no slice of v5e has 512 chips"),
+        ("v4-999999999", "cores, two a chip", "999999999 cores are no whole number of chips"),
+    ],
+)
+def test_the_names_of_google_cloud(reference: str, counted: str, way_out: str) -> None:
+    with pytest.raises(TopologyError) as caught:
+        find_topology(reference, Source(reference, "--topology"))
+    assert caught.value.message == f"{reference} counts {counted}, and does not say their shape"
+    assert caught.value.hint.startswith(way_out)
+    place = caught.value.place
+    assert place is not None
+    assert (str(place), place.width) == ("--topology:1:1", len(reference))
+    if ": write" in caught.value.hint:
+        slice_ = find_topology(caught.value.hint.rpartition(" ")[2])
+        assert slice_.size == int(way_out.split()[2].replace(",", ""))
+
+
+def test_a_shape_for_every_number_of_chips_that_has_one() -> None:
+    for generation in chips().values():
+        for count in range(1, 257):
+            shape = shape_of(count, generation)
+            if shape is None:
+                assert not any(
+                    fits((a, count // a), generation) for a in range(1, 17) if count % a == 0
+                )
+                continue
+            assert math.prod(shape) == count
+            assert list(shape) == sorted(shape)
+            assert fits(shape, generation)
+
+
+@pytest.mark.parametrize(
+    ("reference", "hint"),
+    [
+        ("v5:4x4", "did you mean v5e or v5p?"),
+        ("V5-16", "did you mean v5e or v5p?"),
+        ("v6:4x4", "did you mean v6e?"),
+        ("v:4x4", "did you mean v4?"),
+        ("v5", "did you mean v5e or v5p?"),
+    ],
+)
+def test_chips_of_one_number(reference: str, hint: str) -> None:
+    with pytest.raises(TopologyError) as caught:
+        find_topology(reference)
+    assert caught.value.message.startswith("there is no chip ")
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        ("topology: v5e:4x4\nprogram: []\n", "its topology is v5e:4x4; to run the scenario: "),
+        ("topology: {chip: v5e}\n", "to run the scenario: "),
+        ("program: []\nmesh: {X: 4}\n", "to run the scenario: "),
+    ],
+)
+def test_a_scenario_where_a_topology_is_expected(
+    content: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(content)
+    with pytest.raises(TopologyError) as caught:
+        find_topology("s.yaml", Source("s.yaml", "--topology"))
+    assert caught.value.message == "s.yaml is a scenario, not a topology"
+    assert caught.value.hint == f"{hint}shardsim run s.yaml"
+    assert str(caught.value.place) == "--topology:1:1"
+
+
+def test_the_name_of_a_scenario_where_a_topology_is_expected() -> None:
+    for name in ("7-small-gather", "7-small-gather.yaml"):
+        with pytest.raises(TopologyError, match="is a scenario, not a topology") as caught:
+            find_topology(name)
+        assert caught.value.hint == f"to run the scenario: shardsim run {name}"
 
 
 def test_what_is_no_reference() -> None:
@@ -306,6 +400,9 @@ def test_a_chip_of_its_own() -> None:
         ({"name": 3}, ScenarioError, "dimensions[0].name must be text; it is 3"),
         ({"twist": 1}, ScenarioError, "unknown key 'twist' in dimensions[0]; allowed: name, size"),
         ({"size": 10**7}, TopologyError, "the topology has 10,000,000 chips; 1,000,000 are"),
+        ({"kind": "torus"}, ScenarioError, "dimensions[0].kind must be one of ring, line; it is"),
+        ({"bandwidth": 45}, QuantityError, "dimensions[0].bandwidth: 45 B/s is too slow to be"),
+        ({"latency": 5}, QuantityError, "dimensions[0].latency: 5 s is too long to be meant"),
         ({"bandwidth": "45 Gbit/s"}, QuantityError, "dimensions[0].bandwidth: 'Gbit/s' is not"),
     ],
 )
@@ -324,6 +421,10 @@ def test_faults_of_a_dimension(
         ({"chip": {"flops_per_second": {}}}, "flops_per_second is empty"),
         ({"dimensions": []}, "dimensions must be 1 to 6; this topology has 0"),
         ({"dimensions": [{"name": "x"}] * 7}, "dimensions must be 1 to 6; this topology has 7"),
+        (
+            {"chip": {"name": "c", "flops_per_second": {"bf16": 1}, "hbm_bandwidth": 820}},
+            "chip.hbm_bandwidth: 820 B/s is too slow to be meant",
+        ),
         ({"dimensions": "x"}, "dimensions must be a list; it is 'x'"),
     ],
 )

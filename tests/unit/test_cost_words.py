@@ -45,6 +45,13 @@ def test_book(kind: CollectiveKind, size: int) -> None:
     assert value(nothing) == book_seconds(kind, Fraction(0), size, LINK)
 
 
-def test_the_floor_model_is_said() -> None:
-    text = exact_in_words(CollectiveKind.ALL_GATHER, 4, Algorithm.LINE, LatencyModel.FLOOR)
-    assert text == "3/4 V/w + 3a without its latency, each message at least a"
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("kind", CollectiveKind)
+def test_the_floor_model(kind: CollectiveKind, algorithm: Algorithm, size: int) -> None:
+    """Where every message is longer than the latency, only the bandwidth term is left."""
+    text, said = exact_in_words(kind, size, algorithm, LatencyModel.FLOOR).split(", ")
+    link = Link(LINK.one_way_bandwidth, Fraction(1, 10**9))
+    terms = exact_terms(kind, V, size, link, algorithm, LatencyModel.FLOOR)
+    assert said == "a message taking at least a"
+    assert value(text) == terms.total

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import AfterValidator, Field, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import ScalarString
 
 from shardsim.documents import (
     Document,
@@ -80,7 +85,7 @@ def test_values_are_text_as_written() -> None:
         (("deep", "list", 0), "f:15:7", 6),
         (("deep", "list", 0, "x"), "f:15:11", 1),
         (("deep", "list", 1), "f:16:7", 5),
-        (("escaped",), "f:17:10", 3),
+        (("escaped",), "f:17:11", 4),
         (("anchor",), "f:18:9", 12),
         (("alias",), "f:19:8", 5),
         (("alias", 1), "f:19:8", 5),
@@ -125,6 +130,64 @@ def test_lines_of_a_text_without_marks() -> None:
         ("expression:2:1", " B"),
     ]
     assert [line.origin for line in Document({"p": "A"}).line_sources("p")] == ["expression"]
+
+
+characters = st.text("AB [],:'\"\\\\#&·\t\nαµ", max_size=40)
+
+
+@given(
+    characters,
+    st.sampled_from([None, "'", '"', "|", ">"]),
+    st.integers(8, 30),
+    st.booleans(),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_every_visible_character_is_found_in_the_file(
+    value: str, style: str | None, width: int, unicode: bool, newline: str
+) -> None:
+    """However the value is written out, its characters are those of the file, in their order."""
+    stream = io.StringIO()
+    writer = YAML(pure=True)
+    writer.width, writer.allow_unicode = width, unicode
+    text = ScalarString(value)
+    writer.representer.add_representer(
+        ScalarString, lambda to, data: to.represent_scalar("tag:yaml.org,2002:str", data, style)
+    )
+    writer.dump({"a": {"key": text}, "z": "end"}, stream)
+    content = stream.getvalue().replace("\n", newline)
+    document = parse_document(content, "f")
+    read = document.data["a"]["key"] or ""
+    source = document.source("a", "key")
+    assert source is not None
+    lines = content.split(newline)
+    seen = [(0, 0)]
+    for index, character in enumerate(read):
+        place = source.place(index)
+        assert place.text == lines[place.line - 1]
+        assert place.column <= len(place.text) + 1
+        if character.isspace():
+            continue
+        seen.append((place.line, place.column))
+        assert seen[-1] > seen[-2]
+        spelled = place.text[place.column - 1 :][: place.width]
+        if spelled[0] == "\\" and len(spelled) > 2:
+            assert chr(int(spelled[2:], 16)) == character
+        else:
+            assert spelled.removeprefix("\\" if len(spelled) > 1 else "")[0] == character
+    end = source.place(len(read), len(read) + 1)
+    assert (end.line, end.column) >= seen[-1]
+    assert end.column <= len(end.text) + 1
+
+
+def test_a_text_with_another_line_separator() -> None:
+    """YAML 1.2 ends no line at U+2028, so the lines after it are counted right."""
+    with pytest.raises(ScenarioError) as caught:
+        parse_document("# \u2028 \x85\na: 1\na: 2\n", "f")
+    assert str(caught.value.place) == "f:3:1"
+
+
+def test_a_byte_order_mark_in_a_text() -> None:
+    assert str(parse_document("\ufeffa: 1", "f").place("a")) == "f:1:4"
 
 
 def test_a_python_mapping_has_no_places() -> None:
@@ -202,12 +265,21 @@ def test_a_record_reads_its_fields() -> None:
             "f:1:10",
         ),
         ("one: {size: 1, kind: Async}", "one.kind must be one of none, async", "async", "f:1:22"),
+        ("one: {size: 1, kind: x}", "one.kind must be one of none, async", "write one", "f:1:22"),
+        ("one: {}", "one has no key 'size'", "size", "f:1:1"),
+        ("one: {sise: 1, size: 1}", "unknown key 'sise' in one", "did you mean size?", "f:1:7"),
         ("named: {bf17: {size: 1}}", "named.bf17: 'bf17' is no dtype", "bf16", "f:1:9"),
         ("named: {bf16: {}}", "named.bf16 has no key 'size'", "size", "f:1:9"),
         ("named: x", "named must be a mapping of keys and values; it is 'x'", "", "f:1:8"),
         ("rate: 3 GB", "rate: 'GB' is not a unit of bytes/s", "45 GB/s", "f:1:7"),
         ("size: -1", "size: -1 must be more than 0 bytes", "", "f:1:7"),
         ("peak: ", "peak: '' is not a quantity in FLOP/s", "197 TFLOP/s", "f:1:1"),
+        ("rate: 45", "rate: 45 B/s is too slow to be meant", "write 45 GB/s", "f:1:7"),
+        ("rate: 0.5 MB/s", "rate: 500 kB/s is too slow to be meant", "write 0.5 GB/s", "f:1:7"),
+        ("rate: 450000", "rate: 450 kB/s is too slow to be meant", "such as 45 GB/s", "f:1:7"),
+        ("rate: 4.5e1", "rate: 45 B/s is too slow to be meant", "such as 45 GB/s", "f:1:7"),
+        ("latency: 2", "latency: 2 s is too long to be meant", "write 2 us", "f:1:10"),
+        ("latency: 1001 ms", "latency: 1.00 s is too long to be", "write 1001 us", "f:1:10"),
         ("latency: .nan", "latency: '.nan' is not a quantity in seconds", "1 us", "f:1:10"),
         ("short: abcd", "short: String should have at most 3 characters", "", "f:1:8"),
         ("odd: x", "odd: invalid literal for int() with base 10: 'x'", "", "f:1:6"),
@@ -219,6 +291,15 @@ def test_one_fault_of_a_record(text: str, message: str, hint: str, place: str) -
     assert caught.value.message.startswith(message) or message in caught.value.message
     assert hint in caught.value.hint
     assert str(caught.value.place) == place
+
+
+def test_the_least_rate_and_the_longest_latency() -> None:
+    read = validate(parse_document("{rate: 1e6, latency: 1}"), Whole, "the file")
+    assert (read.rate, read.latency) == (10**6, 1)
+    assert validate(Document({"rate": 1e6}), Whole, "the mapping").rate == 10**6
+    with pytest.raises(InputError) as caught:
+        validate(Document({"rate": Fraction(1, 2)}), Whole, "the mapping")
+    assert caught.value.hint == "write a number and a unit, such as 45 GB/s"
 
 
 def test_a_key_of_a_later_version_is_not_an_unknown_one() -> None:
@@ -296,7 +377,16 @@ def test_faults_keep_what_is_raised() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "nothing"), (False, "false"), ({}, "a mapping"), ([], "a list"), (3, "3")],
+    [
+        (None, "nothing"),
+        (False, "false"),
+        ({}, "a mapping"),
+        ([], "a list"),
+        (3, "3"),
+        (b"x", "b'x'"),
+        ((x for x in "a"), "a generator"),
+        (object(), "an object"),
+    ],
 )
 def test_described(value: object, text: str) -> None:
     assert described(value) == text

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from shardsim.collectives import Need, StepProgram, step_program
-from shardsim.errors import InputErrors, ShardingError, SimulationError
+from shardsim.errors import InputErrors, ShardingError, ShardsimError, SimulationError
 from shardsim.notation import parse
 from shardsim.oracle import execute, execute_all
 from shardsim.oracle.movement import run_collective
@@ -285,3 +286,21 @@ def test_a_lost_message_is_found() -> None:
 
     for kind in CollectiveKind:
         assert not moved(kind, "ring", short, 0)
+
+
+@pytest.mark.parametrize(
+    ("plan", "arrays", "message"),
+    [
+        ("A[I] · B[I] -> C[I]", {}, "execute takes a Plan, not a str"),
+        (None, {}, "execute takes a Plan, not a NoneType"),
+        (
+            planned(PRODUCT, GRID, EXTENTS),
+            None,
+            "execute takes a mapping of arrays by name, not a NoneType",
+        ),
+    ],
+)
+def test_other_things_than_a_plan_and_arrays(plan: Any, arrays: Any, message: str) -> None:
+    with pytest.raises(ShardsimError) as caught:
+        execute(plan, arrays)
+    assert caught.value.message == message

@@ -167,7 +167,7 @@ SEVERAL = {
     "or in a collective": (
         ["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}",
          "ReduceScatter_{X,K} C[I, K]{U_X} -> D[I, K_X]"],
-        ["ReduceScatter_{X,K} C[I, K]{U_X} -> C[I, K_X]"],
+        ["ReduceScatter_{X,K} C[I, K]{U_X} -> D[I, K_X]"],
     ),
     "an input again, sharded as it was first": (
         ["A[I_X, J] · B[J, K] -> C[I_X, K]", "A[I, J] · D[J, L] -> E[I, L]"],
@@ -182,8 +182,9 @@ def test_several_statements(name: str) -> None:
     plan = plan_of(lines)
     assert steps(plan)[-len(last) :] == last
     assert len(plan.steps) == len(plan_of(lines[0]).steps) + len(last)
-    assert len(plan.results) == len(plan.choices) == 2
-    assert plan.alternatives is plan.choices[1].alternatives
+    assert len(plan.results) == 2
+    assert plan.alternatives is plan.choices[-1].alternatives
+    assert [step for choice in plan.choices for step in choice.chosen.steps] == list(plan.steps)
 
 
 def test_inputs_are_what_the_caller_gives() -> None:
@@ -224,9 +225,54 @@ def test_names_of_anonymous_operands_and_of_the_product_between() -> None:
     plan = plan_of("bf16[I, J] · A[J, K] · T1[K, L] -> D[I, L]")
     assert [name for name, _ in plan.inputs] == ["B", "A", "T1"]
     assert steps(plan) == [
-        "bf16[I, J] · A[J, K] -> T1'[I, K]",
-        "T1'[I, K] · T1[K, L] -> D[I, L]",
+        "bf16[I, J] · A[J, K] -> T2[I, K]",
+        "T2[I, K] · T1[K, L] -> D[I, L]",
     ]
+
+
+def test_an_array_without_a_name_is_always_an_input_of_its_own() -> None:
+    lines = [
+        "AllGather_X [I_X, J] -> [I, J]",
+        "AllGather_X [K_X, J] -> [K, J]",
+        "A[I] · [I, L] -> [L]",
+    ]
+    plan = plan_of(lines)
+    assert [(name, str(value.sharded.array)) for name, value in plan.inputs] == [
+        ("B", "[I_X, J]"), ("C", "[K_X, J]"), ("A", "A[I]"), ("D", "[I, L]"),
+    ]  # fmt: skip
+    assert [str(value.sharded.array) for value in plan.results] == ["[I, J]", "[K, J]", "[L]"]
+
+
+def test_a_step_between_statements_is_explained() -> None:
+    plan = plan_of(["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}", "C[I, K] · D[K, L] -> E[I, L]"])
+    assert plan.choices[1].text == "C[I, K]{U_X} -> C[I, K]"
+    assert plan.choices[1].reasons == ("C is C[I, K]{U_X} here, and is used as C[I, K]",)
+    assert [step.op for step in plan.choices[1].chosen.steps] == ["all_reduce"]
+
+
+PARTIAL_SUMS = [
+    # the product of a partial sum is a partial sum: nothing to send
+    ("A[I, J]{U_X} · B[J, K] -> C[I, K]{U_X}", ["A[I, J]{U_X} · B[J, K] -> C[I, K]{U_X}"]),
+    ("B[I, J] ·_LOCAL A[J, K]{U_X} -> C[I, K]{U_X}", ["B[I, J] · A[J, K]{U_X} -> C[I, K]{U_X}"]),
+    # J is long: reduce the small result
+    ("A[I, J]{U_X} · B[J, K] -> C[I, K]",
+     ["A[I, J]{U_X} · B[J, K] -> C[I, K]{U_X}", "AllReduce_X C[I, K]{U_X} -> C[I, K]"]),
+    ("A[I, J_Y]{U_X} · B[J_Y, K] -> C[I, K]{U_XY}",
+     ["A[I, J_Y]{U_X} · B[J_Y, K] -> C[I, K]{U_XY}"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "expected"), PARTIAL_SUMS)
+def test_partial_sums_go_through_a_matmul(statement: str, expected: list[str]) -> None:
+    plan = planned(statement, machine((4, "ring"), (2, "line")), {"I": 8, "J": 4096, "K": 8})
+    assert steps(plan) == expected
+    assert plan.choices[0].reasons[0].startswith("X: A holds partial sums over it")
+
+
+def test_only_one_operand_can_carry_partial_sums() -> None:
+    plan = plan_of("A[I, J]{U_X} · B[J, K]{U_X} -> C[I, K]{U_X}")
+    assert [step.op for step in plan.steps].count("matmul") == 1
+    assert len(plan.steps) > 1
 
 
 COLLECTIVES = [
@@ -358,3 +404,29 @@ def test_a_reduced_result_cannot_be_made_unreduced() -> None:
         plan_of(lines)
     assert caught.value.message == "C is C[I, K] here; it cannot become C[I, K]{U_X}"
     assert caught.value.hint == "an array that has been reduced cannot be made unreduced again"
+
+
+RESHARDS = [
+    ("A[I, J] -> A[I_X, J]", ["A[I, J] -> A[I_X, J]"]),
+    ("A[I_X, J] -> B[I, J_X]", ["AllToAll_{X,J} A[I_X, J] -> B[I, J_X]"]),
+    ("A[I, J]{U_X} -> A[I_X, J]", ["ReduceScatter_{X,I} A[I, J]{U_X} -> A[I_X, J]"]),
+    ("A[I_X, J] -> A[I_X, J]", []),
+    # Y is minor-most: it must move before X can
+    ("A[I_XY, J] -> B[I_Y, J_X]",
+     ["AllGather_Y A[I_XY, J] -> A[I_X, J]", "AllToAll_{X,J} A[I_X, J] -> A[I, J_X]",
+      "A[I, J_X] -> B[I_Y, J_X]"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "expected"), RESHARDS)
+def test_reshards(statement: str, expected: list[str]) -> None:
+    plan = plan_of(statement)
+    assert steps(plan) == expected
+    assert str(plan.result.sharded.array) == statement.split(" -> ")[1]
+    assert [str(parse(step.text)) for step in plan.steps] == expected
+
+
+def test_a_reshard_cannot_undo_a_sum() -> None:
+    with pytest.raises(PlanError) as caught:
+        plan_of("A[I, J] -> A[I, J]{U_X}")
+    assert caught.value.message == "A[I, J] cannot become A[I, J]{U_X}"

@@ -302,6 +302,6 @@ def test_a_collective_does_not_convert() -> None:
     with pytest.raises(PlanError) as caught:
         make_plan(program, CostModel())
     assert caught.value.message == (
-        "AllGather cannot make int8 of bf16: a collective does not convert"
+        "AllGather cannot make int8 of bf16: it does not convert"
     )
     assert caught.value.hint == "leave the dtype of D out"

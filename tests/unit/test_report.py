@@ -175,7 +175,7 @@ def test_a_lower_bound_is_marked(topology: str, mark: str) -> None:
         (
             "v5e-row-of-8",
             {"latency_model": "floor"},
-            "on a line of 8: 7/8 V/w + 7a without its latency, each message at least a, w = ",
+            "on a line of 8: 7/8 V/w, a message taking at least a, w = ",
         ),
     ],
 )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shardsim import comparison
 from shardsim.catalogue import find_topology
-from shardsim.errors import InputErrors, ScenarioError, ShardsimError
+from shardsim.errors import InputError, InputErrors, ScenarioError, ShardsimError
 from shardsim.notation import parse
 from shardsim.program import Options
-from shardsim.scenario import Expectation, Scenario, load_scenario, make_scenario
+from shardsim.scenario import Expectation, Scenario, expectations, load_scenario, make_scenario
 from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
 
 LINE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
@@ -270,10 +272,227 @@ def test_expectations(expectation: Expectation, value: Any, met: bool, text: str
     assert expectation.text(value) == text
 
 
-def test_a_scenario_that_is_a_topology_says_what_is_missing() -> None:
-    path = Path(__file__).parents[2] / "topologies" / "ring-of-8.yaml"
-    with pytest.raises(InputErrors) as caught:
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("name: a\nchip: v5e\ndimensions: []\n", "{path}:3:1"),
+        ("name: a\nmesh: {X: 8}\nchip: v5e\n", "{path}:3:1"),
+    ],
+)
+def test_a_topology_where_a_scenario_is_expected(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path, policy="cheapest")
+    assert caught.value.message == f"{path} is a topology, not a scenario"
+    assert caught.value.hint.startswith(
+        f"beside a line of notation, name it with --topology {path}; to"
+    )
+    assert str(caught.value.place) == place.format(path=path)
+
+
+@pytest.mark.parametrize("name", ["ring-of-8", "ring-of-8.yaml", "v5e:4x4"])
+def test_the_name_of_a_topology_where_a_scenario_is_expected(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(name)
+    assert caught.value.message == f"{name} is a topology, not a scenario"
+    assert caught.value.hint.startswith(
+        f"beside a line of notation, name it with --topology {name}; to"
+    )
+
+
+def test_a_shipped_scenario_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_scenario("7-small-gather") == load_scenario("scenarios/7-small-gather.yaml")
+
+
+def test_a_scenario_with_a_key_of_a_topology_is_a_scenario(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="unknown key 'chip' in the scenario; allowed: name"):
+        load(tmp_path, SHORT + "chip: v5e\n")
+
+
+class BytesPath:
+    """A path whose name is bytes, as those of `os.scandir(b".")`."""
+
+    def __fspath__(self) -> bytes:
+        return b"a.yaml"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [(None, "nothing"), (b"a.yaml", "b'a.yaml'"), (BytesPath(), "b'a.yaml'"), (3, "3")],
+)
+def test_what_is_no_path(path: Any, shown: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
-    kinds = {type(error) for error in caught.value.errors}
-    assert kinds == {ScenarioError}
-    assert len(caught.value.errors) == 5
+    assert caught.value.message == (f"a scenario is named by a text or a pathlib.Path, not {shown}")
+    assert caught.value.hint == "give the path of a YAML file"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"program": (LINE for _ in "a")}, "program must be a list of lines of notation, not a "
+         "generator", "write it as a list of lines such as A["),
+        ({"program": [iter([LINE])]}, "a line of the program must be text, not a list_iterator",
+         "put the line in quotes"),
+        ({"program": {LINE}}, "program must be a list of lines of notation, not a set", "write"),
+        ({"program": b"A[I]"}, "program must be a list of lines of notation, not b'A[I]'", "write"),
+        ({"dims": (1 for _ in "a")}, "dims must be a mapping such as {I: 8192}, not a generator",
+         "write it as {I: 8192, J: 8192}"),
+        ({"topology": b"v5e:4x4"}, "topology must be CHIP:SHAPE, a YAML file or a mapping, not b'v",
+         "write it as v5e:4x4"),
+        ({"topology": BytesPath()}, "a topology file is named by a text or a pathlib.Path, not b'",
+         "give the path"),
+        ({"layout": 3}, "layout must be a mapping such as {X: x}, not 3", "write it as {X: x, Y:"),
+        ({"dtype": 3}, "dtype must be a word or a mapping such as", "write it as bf16"),
+    ],
+)  # fmt: skip
+def test_values_of_other_types(changes: dict[str, Any], message: str, hint: str) -> None:
+    given: dict[str, Any] = {"program": LINE, "topology": "v5e:4x4", "dims": SIZES, **changes}
+    with pytest.raises(ScenarioError) as caught:
+        make_scenario(given.pop("program"), **given)
+    assert caught.value.message.startswith(message)
+    assert caught.value.hint.startswith(hint)
+
+
+WORDS = [
+    ("overlap", "maybe", "none, async", "none: one step after the other; async: a step starts"),
+    ("overlap", "asink", "none, async", "did you mean async?"),
+    ("latency_model", "", "additive, floor", "additive: a hop takes n/w + latency; floor: it"),
+    ("policy", "best", "textbook, cheapest", "textbook: plans by the four rules of the book; c"),
+    ("policy", ["x"], "textbook, cheapest", "textbook: plans by"),
+    ("objective", "money", "time, bytes", "time: the least seconds; bytes: the fewest bytes t"),
+    ("objective", "Time", "time, bytes", "did you mean time?"),
+    (
+        "algorithm",
+        "tree",
+        "balanced, whole_shards, half_shards, one_direction",
+        "balanced: both ways round, the least time; whole_shards: both ways, no block split",
+    ),
+    (
+        "algorithm",
+        "ballanced",
+        "balanced, whole_shards, half_shards, one_direction",
+        "did you mean balanced?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "word", "known", "hint"), WORDS)
+def test_a_wrong_word_is_told_what_the_words_mean(
+    key: str, word: Any, known: str, hint: str
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        make_scenario(LINE, topology="v5e:4x4", dims=SIZES, **{key: word})
+    assert caught.value.message.startswith(f"{key} must be one of {known}; it is ")
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "message", "hint"),
+    [
+        ("layout", "X", "expected NAME=WORD for layout, found 'X'", "write X=x,Y=y, with a"),
+        ("layout", "", "layout is empty", "write X=x,Y=y, with a comma between two"),
+        ("layout", " , ", "layout is empty", "write X=x,Y=y, with a comma between two"),
+        ("dtype", "A=", "expected NAME=WORD for dtype, found 'A='", "write A=int8,default=bf16,"),
+    ],
+)
+def test_examples_are_those_of_the_option(key: str, text: str, message: str, hint: str) -> None:
+    given: dict[str, Any] = {key: text}
+    with pytest.raises(ScenarioError) as caught:
+        make_scenario(LINE, topology="v5e:4x4", dims=SIZES, **given)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+    assert str(caught.value.place) == f"--{key}:1:1"
+
+
+def test_expectations_know_the_totals_of_a_run() -> None:
+    """They are listed twice, since a scenario does not import what runs it."""
+    totals = [field.name for field in fields(comparison.Totals)]
+    totals.remove("chips_per_record")
+    assert list(expectations.UNITS_OF_QUANTITIES) == totals
+    assert expectations.BOUNDS == comparison.BOUNDS
+    for name, unit in expectations.UNITS_OF_QUANTITIES.items():
+        assert (unit == "seconds") is name.endswith("_seconds")
+        assert (unit == "bytes") is ("_bytes" in name)
+    run = comparison.run_scenario(make_scenario(LINE, topology="v5e:4x4", dims=SIZES))
+    for name in expectations.UNITS_OF_QUANTITIES:
+        value = getattr(run.totals, name)
+        assert isinstance(value, str) is (name == "bound")
+        assert (value in expectations.BOUNDS) is (name == "bound")
+
+
+# the caret points at the fault, in the line of the file that holds it, however YAML spells it:
+# each program has one '?', which has no meaning in the notation
+SPELLINGS = {
+    "plain": "A[I, J_X] · B[J_X, K] ? -> C[I, K]",
+    "plain, folded": "A[I, J_X] · B[J_X, K]\n    ? -> C[I, K]",
+    "plain, folded, with an empty line": "A[I, J_X] ·\n\n   B[J_X, K]\n    -> ?C[I, K]",
+    "plain, on the next line": "\n  A[I, J_X] · B[J_X, K] ? -> C[I, K]",
+    "plain, anchored": "&A A[I, J_X] · B[J_X, K] ? -> C[I, K]",
+    "single quotes": "'A[I, J_X] · B[J_X, K] ? -> C[I, K]'",
+    "single quotes, with primes": "'A''[I, J_X] · B''[J_X, K] ? -> C''[I, K]'",
+    "single quotes, folded": "'A''[I, J_X] ·\n\n   B''[J_X, K] -> ? C[I, K]'",
+    "double quotes": '"A[I, J_X] · B[J_X, K] ? -> C[I, K]"',
+    "escapes": '"A[I, J_X] \\u00b7 B[J_X, K] ? -> C[I, K]"',
+    "escapes of all kinds": r'"\x41[I,\tJ_X]\u0020\U000000b7 \x20 B[J_X,\ K] ? -> C[I, K]"',
+    "escaped fault": '"A[I, J_X] · B[J_X, K] \\x3F -> C[I, K]"',
+    "escaped ends of lines": '"A[I, J_X] · B[J_\\\n   X, K] \\\n   ? -> C[I, K]"',
+    "escaped line breaks": '"A[I, J_X] · B[J_X, K] -> C[I, K]\\nAllGather_X ? D[I_X]"',
+    "double quotes, folded": '"A[I, J_X] · B[J_X, K]\n\n  ? -> C[I, K]"',
+    "literal": "|\n  A[I, J_X] · B[J_X, K] -> C[I, K]\n  A[I, J_X] ? B[J_X, K] -> C[I, K]",
+    "literal, indented": "|2-  # why\n    # no\n\n      A[I, J_X]  ? B[J_X, K] -> C[I, K]\n",
+    "literal, anchored": "&a\n  # a comment\n  |+\n  A[I, J_X] ? B[J_X, K] -> C[I, K]\n\n",
+    "folded": ">\n  A[I, J_X] · B[J_X, K]\n  ? -> C[I, K]\n",
+    "folded, with lines that are kept": ">-\n\n  A[I, J_X]\n\n    ·\n  B[J_X, K]\n  ? -> C[I, K]",
+    "a list": "['A[I, J_X] · B[J_X, K]',\n 'A[I, J_X] ? B[J_X, K]']",
+    "a list of blocks": "\n- >\n  A[I, J_X]\n  · B[J_X, K]\n- |\n  AllGather_X\n   ? D[I_X]",
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("form", SPELLINGS)
+def test_the_caret_is_under_the_fault(form: str, newline: str, tmp_path: Path) -> None:
+    head = "topology: v5e:4x4\ndims: {I: 64, J: 64, K: 64}\nprogram: "
+    content = (head + SPELLINGS[form] + "\nname: the end\n").replace("\n", newline)
+    path = tmp_path / "f.yaml"
+    path.write_bytes(content.encode())
+    with pytest.raises((InputError, InputErrors)) as caught:
+        load_scenario(path)
+    errors = caught.value.errors if isinstance(caught.value, InputErrors) else (caught.value,)
+    (place,) = [e.place for e in errors if "'?'" in e.message]
+    assert place is not None
+    assert place.text == content.split(newline)[place.line - 1]
+    wanted = r"\x3F" if form == "escaped fault" else "?"
+    assert place.text[place.column - 1 :][: place.width] == wanted
+
+
+def test_a_line_behind_an_alias_stands_at_the_alias(tmp_path: Path) -> None:
+    head = "topology: v5e:4x4\ndims: {I: 64}\n"
+    good = "program:\n  - &a AllGather_X A[I_X]\n  - *a\n"
+    statements = load(tmp_path, head + good).program.statements
+    assert statements[0] == statements[1]
+    with pytest.raises(InputErrors) as caught:
+        load(tmp_path, head + good.replace("A[I_X]", "A[I_X"))
+    path = tmp_path / "case.yaml"
+    assert [str(error.place) for error in caught.value.errors] == [f"{path}:4:25", f"{path}:5:5"]
+    with pytest.raises(InputErrors) as caught:
+        load(tmp_path, "name: &a |\n  A[I\n  B[J\n" + head + "program: *a\n")
+    assert [str(error.place) for error in caught.value.errors] == [f"{path}:6:10"] * 2
+    with pytest.raises(InputError, match="a size is missing in 'v5e:4xx4'") as found:
+        load(tmp_path, SHORT.replace("topology: v5e:4x4", "name: &a v5e:4xx4\ntopology: *a"))
+    assert str(found.value.place) == f"{path}:2:11"
+
+
+@pytest.mark.parametrize("program", ["|", ">-\n\n", "''", '" "', "|\n  # nothing"])
+def test_a_program_of_nothing(program: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="the program has no lines") as caught:
+        load(tmp_path, f"topology: v5e:4x4\ndims: {{I: 64}}\nprogram: {program}\n")
+    place = caught.value.place
+    assert place is not None
+    assert place.line == 3
+    assert place.column <= len(place.text)

@@ -166,8 +166,8 @@ WRAPS = [
         FULL_POD,
         (32, 8),
         [
-            ("ring", "test wraps at the pod's full length, 32"),
-            ("line", "test wraps only in the full pod, 16 long; this one is 8"),
+            ("line", "test wraps only in the full pod, 32x16; this slice is 32x8"),
+            ("line", "test wraps only in the full pod, 32x16; this slice is 32x8"),
         ],
     ),
 ]
