@@ -166,7 +166,7 @@ class _Planner:
             self.choices.append(
                 Choice(
                     text=str(dot),
-                    reasons=self._reasons(pair, shown),
+                    reasons=self._reasons(pair, shown, chosen),
                     alternatives=ways,
                     chosen=chosen,
                 )
@@ -181,15 +181,18 @@ class _Planner:
         dims = dict.fromkeys(name for name in names if name not in contracted)
         return Array(name=next(self.product_names), dims=tuple(Dim(name) for name in dims))
 
-    def _reasons(self, pair: Pair, names: tuple[str, str]) -> tuple[str, ...]:
-        """The rule for each axis in play, and which axes are not used at all."""
+    def _reasons(self, pair: Pair, names: tuple[str, str], chosen: Alternative) -> tuple[str, ...]:
+        """The rule for each axis in play, which axes are not used, and whether the rules hold."""
         sizes = {axis: size for axis, size in self.program.mesh.sizes.items() if size > 1}
-        return tuple(
+        reasons = [
             reason(pair, axis, names)
             if axis in pair.axes
             else f"{axis}: not used: its {size} chips all do the same work"
             for axis, size in sizes.items()
-        )
+        ]
+        if not chosen.textbook:
+            reasons.append("the plan departs from these rules, since that costs less")
+        return tuple(reasons)
 
     def _ways(
         self,

@@ -95,6 +95,7 @@ FAULTS = [
     ("A[I, J] => C[I]", 9, "'=>' has no meaning here"),
     ("A[I, J] ⇒ C[I]", 9, "'⇒' has no meaning here"),
     ("A[I, J] · B[J, é]", 16, "'é' has no meaning here"),
+    ("A[I] \x00", 6, "'\\x00' has no meaning here"),
     ("A[I] \\sum B[I]", 6, "the LaTeX command \\sum has no meaning here"),
     ("", 1, "the text is empty"),
     ("   ", 1, "the text is empty"),

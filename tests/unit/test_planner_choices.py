@@ -305,3 +305,15 @@ def test_a_collective_does_not_convert() -> None:
         "AllGather cannot make int8 of bf16: it does not convert"
     )
     assert caught.value.hint == "leave the dtype of D out"
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_a_plan_that_departs_from_the_rules_says_so(policy: Policy) -> None:
+    """8192 on every side: an AllToAll, a quarter of the matmul and a gather of C beat rule 2."""
+    plan = planned(
+        "A[I, J_X] · B[J, K] -> C[I, K]", machine((4, "ring")), dict.fromkeys("IJK", 8192),
+        policy=policy,
+    )  # fmt: skip
+    said = "the plan departs from these rules, since that costs less"
+    assert (said in plan.choices[0].reasons) == (policy is Policy.CHEAPEST)
+    assert plan.choices[0].chosen.textbook == (policy is Policy.TEXTBOOK)
