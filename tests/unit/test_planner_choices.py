@@ -301,9 +301,7 @@ def test_a_collective_does_not_convert() -> None:
     program = bind_program((statement,), mesh_of(RING), {"I": 4}, dtypes)
     with pytest.raises(PlanError) as caught:
         make_plan(program, CostModel())
-    assert caught.value.message == (
-        "AllGather cannot make int8 of bf16: it does not convert"
-    )
+    assert caught.value.message == ("AllGather cannot make int8 of bf16: it does not convert")
     assert caught.value.hint == "leave the dtype of D out"
 
 
