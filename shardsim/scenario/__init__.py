@@ -1,6 +1,7 @@
 """Scenarios: what to run on which machine, from a YAML file or from Python.
 
-loading.py        the form of a scenario, and the scenario it describes
+form.py           the keys of a scenario
+loading.py        the scenario that a document describes
 pairs.py          "X=4,Y=4" and {X: 4, Y: 4}
 expectations.py   what must come out
 """
