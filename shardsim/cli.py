@@ -233,10 +233,9 @@ def _scenario(what: list[str], **options: str | None) -> Scenario:
             f"{pair} is no statement",
             "join the parts of an option with commas and no blanks: --dims I=8192,J=8192",
         )
-    if "topology" not in given:
-        raise _missing("topology", "v5e:4x4")
-    if "dims" not in given:
-        raise _missing("dims", _example_dims(what))
+    if not {"topology", "dims"}.issubset(given):
+        dims = _example_dims(what)
+        raise _missing("dims", dims) if "topology" in given else _missing("topology", "v5e:4x4")
     return make_scenario(what if len(what) > 1 else what[0], **given)
 
 
@@ -250,7 +249,7 @@ def _missing(name: str, example: str) -> ScenarioError:
 
 
 def _example_dims(what: list[str]) -> str:
-    """Extents for the dimensions of the statements; their faults come before a missing option."""
+    """Extents for the dimensions of the statements, whose own faults come first."""
     from shardsim.notation import parse
     from shardsim.program import arrays_of
 
@@ -264,11 +263,13 @@ def _is_file(what: list[str], *, alone: bool) -> bool:
 
     Where it stands alone, without the options that notation needs, it can only be a file.
     """
+    from shardsim.scenario import is_shipped
+
     text = what[0]
     if len(what) > 1 or "[" in text or "\n" in text or not text.strip():
         return False
     try:
-        return alone or text.endswith(YAML) or Path(text).exists()
+        return alone or text.endswith(YAML) or Path(text).exists() or is_shipped(text)
     except OSError:  # too long for a name
         return False
 

@@ -60,7 +60,7 @@ class Place:
         shown = self.text[first : first + WINDOW].replace("\t", " ")
         indent = self.column - 1 - first
         width = max(1, min(self.width, len(shown) - indent))
-        return f"    | {shown}\n    | {' ' * indent}{'^' * width}"
+        return f"    | {shown}".rstrip() + f"\n    | {' ' * indent}{'^' * width}"
 
 
 @dataclass(frozen=True, slots=True)

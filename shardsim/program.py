@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shardsim.mesh import Mesh
     from shardsim.notation import Statement
 
-__all__ = ["Dtypes", "Options", "Program", "bind_program"]
+__all__ = ["Dtypes", "Options", "Program", "arrays_of", "bind_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,7 @@ def bind_program(
     used = {dim.name: None for s in statements for array in arrays_of(s) for dim in array.dims}
     faults += _unused(used, extents, place)
     faults += _name_faults(statements)
+    faults += _type_faults(statements, given)
     if faults:
         raise faults[0] if len(faults) == 1 else InputErrors(tuple(faults))
     return Program(statements=statements, mesh=mesh, extents=tuple(extents.items()), dtypes=given)
@@ -134,10 +135,25 @@ def _unused(
             near = near or difflib.get_close_matches(name, used, n=1)
             yield ShardingError(
                 f"dimension {name} has an extent but is in no statement; "
-                f"the statements have {', '.join(used)}",
+                f"the statements have {', '.join(used) or 'none'}",
                 f"did you mean {near[0]}?" if near else f"remove {name}",
                 place if place is None or isinstance(place, Place) else place.get(name),
             )
+
+
+def _type_faults(statements: tuple[Statement, ...], dtypes: Dtypes) -> Iterator[InputError]:
+    """An element type in the notation must be the one given for the name."""
+    by_name = dict(dtypes.by_name)
+    for statement in statements:
+        for array in arrays_of(statement):
+            said = by_name.get(array.name or "")
+            if said is not None and array.dtype not in {None, said}:
+                source, span = statement.source, array.span
+                yield ShardingError(
+                    f"{array.name} is {array.dtype} in the notation, and {said} by dtype",
+                    "say the element type in one place",
+                    None if source is None or span is None else source.place(*span),
+                )
 
 
 def _name_faults(statements: tuple[Statement, ...]) -> Iterator[InputError]:

@@ -28,13 +28,15 @@ def scatter(array: NDArray[Any], sharded: ShardedArray) -> Shards:
     """Each chip's part of a global array.
 
     Where the array is unreduced, each chip of a group gets other numbers; together they sum to it.
+    Chips that no axis of the array tells apart hold copies, of partial sums too.
     """
     chips = list(sharded.mesh.topology.coordinates())
     shards = {chip: array[sharded.block(chip)].copy() for chip in chips}
     if not sharded.array.unreduced:
         return shards
-    noise = np.random.default_rng(SEED)
     for group in _groups(sharded):
+        corner = [part.start for part in sharded.block(group[0])]
+        noise = np.random.default_rng([SEED, *corner])
         for chip in group[1:]:
             part = noise.integers(-99, 100, size=shards[chip].shape).astype(array.dtype)
             shards[group[0]] = shards[group[0]] - part

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["make_plan"]
 
+NO_SUMS = "take {U_..} out: a whole array is not made into partial sums"
+
 
 def make_plan(
     program: Program,
@@ -122,11 +124,15 @@ class _Planner:
             self.values[name] = self.inputs[name] = value
             return value
         value = self.values[name]
+        if array.dtype not in {None, value.sharded.dtype}:
+            raise PlanError(
+                f"{name} is {value.sharded.dtype} here; it cannot be used as {array.dtype}",
+                "leave the element type out: nothing converts",
+            )
         found = self.reshard.path(value.sharded, layout_of(array, self.program.mesh))
         if found is None:
             raise PlanError(
-                f"{name} is {value.sharded.array} here; it cannot become {array}",
-                "an array that has been reduced cannot be made unreduced again",
+                f"{name} is {value.sharded.array} here; it cannot become {array}", NO_SUMS
             )
         steps = self.reshard.steps(value, found[1], self.numbers)
         if steps:
@@ -190,7 +196,11 @@ class _Planner:
             else f"{axis}: not used: its {size} chips all do the same work"
             for axis, size in sizes.items()
         ]
-        if not chosen.textbook:
+        if not chosen.textbook and self.policy is Policy.TEXTBOOK:
+            reasons.append(
+                "no plan by these rules cuts every extent evenly, so it departs from them"
+            )
+        elif not chosen.textbook:
             reasons.append("the plan departs from these rules, since that costs less")
         return tuple(reasons)
 
@@ -245,10 +255,7 @@ class _Planner:
         self._check_dtype("a reshard", statement.result, value)
         found = self.reshard.path(value.sharded, layout_of(statement.result, self.program.mesh))
         if found is None:
-            raise PlanError(
-                f"{statement.operand} cannot become {statement.result}",
-                "an array that has been reduced cannot be made unreduced again",
-            )
+            raise PlanError(f"{statement.operand} cannot become {statement.result}", NO_SUMS)
         return self._moved(statement, value, found[1], "the cheapest sequence of moves")
 
     def _moved(

@@ -114,13 +114,17 @@ def reason(pair: Pair, axis: str, names: tuple[str, str]) -> str:
     left, right, _ = pair.where(axis)
     a, b = names
     carriers = pair.carriers(axis)
-    if carriers:
-        who = " and ".join(a if carrier == LEFT_SUMS else b for carrier in carriers)
-        return (
-            f"{axis}: {who} holds partial sums over it: reduce before the matmul or after it, "
-            "whichever costs less"
-        )
     wanted = pair.wanted is not None and axis in pair.wanted.unreduced
+    if len(carriers) == 2:
+        return (
+            f"{axis}: {a} and {b} both hold partial sums over it: one must be reduced before the "
+            "matmul"
+        )
+    if carriers:
+        who = f"{axis}: {a if carriers[0] == LEFT_SUMS else b} holds partial sums over it"
+        if wanted:
+            return f"{who}: the product carries them into the result"
+        return f"{who}: reduce before the matmul or after it, whichever costs less"
     if wanted and not (left == right and left in pair.contracted):
         return (
             f"{axis}: the result is to be left as partial sums over it: "
@@ -139,7 +143,7 @@ def _rule(pair: Pair, axis: str, names: tuple[str, str]) -> str:
         if left in pair.contracted:
             return (
                 f"{axis}: rule 3: the contracted dimension {left} is sharded over it in both "
-                f"{a} and {b}: multiply locally, then reduce the partial sums"
+                f"{a} and {b}: multiply locally, then {_sums(pair, axis)}"
             )
         return f"{axis}: rule 1: the batch dimension {left} is sharded alike in {a} and {b}"
     if left is None or right is None:
@@ -161,6 +165,11 @@ def _rule(pair: Pair, axis: str, names: tuple[str, str]) -> str:
         f"{axis}: rule 4: it is on {left} of {a} and on {right} of {b}, neither contracted: "
         "gather one of them"
     )
+
+
+def _sums(pair: Pair, axis: str) -> str:
+    kept = pair.wanted is not None and axis in pair.wanted.unreduced
+    return "leave the partial sums to the result" if kept else "reduce the partial sums"
 
 
 def _or_move(result: Role) -> str:

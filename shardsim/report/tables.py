@@ -197,7 +197,8 @@ def _dtypes(plan: Plan) -> str:
     """The default element type, then those of arrays that have another."""
     default = plan.program.dtypes.default
     values = [value.sharded for _, value in plan.inputs] + [v.sharded for v in plan.results]
-    others = {str(v.array.name): v.dtype.value for v in values if v.dtype is not default}
+    others = {v.array.name: v.dtype.value for v in values if v.array.name}
+    others = {name: dtype for name, dtype in others.items() if dtype != default.value}
     return ", ".join([default.value, *(f"{name} {dtype}" for name, dtype in others.items())])
 
 
@@ -303,7 +304,7 @@ def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
                 "fewer bytes per chip with policy cheapest: "
                 f"{format_bytes(before)} to {format_bytes(after)}"
             )
-        if after < before:
+        if 200 * (before - after) > before:
             lines.append(_Sentence(f"{float(1 - after / before):.0%} {gain}"))
             lines += [Padding(_StepText(_shown(step)), (0, 0, 0, 5)) for step in best.steps]
     return lines

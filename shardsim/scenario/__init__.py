@@ -7,6 +7,6 @@ expectations.py   what must come out
 """
 
 from shardsim.scenario.expectations import Expectation
-from shardsim.scenario.loading import Scenario, load_scenario, make_scenario
+from shardsim.scenario.loading import Scenario, is_shipped, load_scenario, make_scenario
 
-__all__ = ["Expectation", "Scenario", "load_scenario", "make_scenario"]
+__all__ = ["Expectation", "Scenario", "is_shipped", "load_scenario", "make_scenario"]

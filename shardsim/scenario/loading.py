@@ -37,7 +37,7 @@ from shardsim.scenario.pairs import read_pairs, read_sizes
 from shardsim.topology import Topology
 from shardsim.vocabulary import Algorithm, Dtype
 
-__all__ = ["Scenario", "load_scenario", "make_scenario"]
+__all__ = ["Scenario", "is_shipped", "load_scenario", "make_scenario"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,16 @@ def load_scenario(path: str | os.PathLike[str], **changes: str) -> Scenario:
         kept = {at: mark for at, mark in document.marks.items() if at and at[0] not in changes}
         document = Document({**document.data, **changes}, {**kept, **_option_marks(changes)})
     return _scenario(document, file.stem, file.parent)
+
+
+def is_shipped(text: str) -> bool:
+    """Whether a scenario of that name comes with the package.
+
+    >>> is_shipped("3-all-reduce"), is_shipped("A")
+    (True, False)
+    """
+    name = Path(text).name.removesuffix(".yaml")
+    return any(file.stem == name for file in data_folder("scenarios").glob("*.yaml"))
 
 
 def _shipped_or(path: Path) -> Path:

@@ -65,7 +65,8 @@ def read_pairs(document: Document, key: str) -> list[Pair]:
         raise ScenarioError(f"{key} is empty", way_out, source.place(0))
     pairs: list[Pair] = []
     for part in re.finditer(r"[^,]+", data):
-        place = source.place(part.start(), part.end())
+        blank = len(part[0]) - len(part[0].lstrip())
+        place = source.place(min(part.start() + blank, part.end() - 1), part.end())
         name, equals, word = (piece.strip() for piece in part[0].partition("="))
         if not (name and equals and word) or "=" in word:
             why = f"expected NAME=WORD for {key}, found {part[0].strip()!r}"

@@ -147,6 +147,31 @@ def test_partial_sums_as_an_operand(policy: Policy) -> None:
         assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b), text
 
 
+BOTH_PARTIAL = [
+    ("A[I, J]{U_X} · B[J, K]{U_Y} -> C[I, K]", 8),
+    ("A[I_X, J]{U_Z} · B[J, K]{U_Y} -> C[I, K_Y]", 16),
+    ("A[I, J_Z]{U_X} · B[J_Z, K]{U_Y} -> C[I_Y, K]{U_XZ}", 16),
+    ("A[I, J]{U_X} · B[J, K]{U_X} -> C[I, K]", 16),
+]
+
+
+@pytest.mark.parametrize("policy", Policy)
+@pytest.mark.parametrize(("text", "size"), BOTH_PARTIAL)
+def test_partial_sums_in_both_operands(text: str, size: int, policy: Policy) -> None:
+    topology = machine((2, "line"), (2, "line"), (2, "line"))
+    plan = planned(text, topology, dict.fromkeys("IJK", size), policy=policy)
+    a, b = RNG.integers(-99, 99, (2, size, size))
+    assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b)
+
+
+def test_floats_are_summed_alike_on_every_copy() -> None:
+    """Floats round, so the answer is not exact; but copies of a block must be equal to the bit."""
+    for text in ("AllReduce_X A[I, J]{U_X} -> A[I, J]", "A[I, J]{U_X} -> B[I_Y, J]"):
+        plan = planned(text, machine((4, "line"), (4, "ring")), {"I": 8, "J": 8})
+        array = RNG.normal(size=(8, 8))
+        assert np.max(np.abs(execute(plan, {"A": array}) - array)) < 1e-12
+
+
 def test_three_operands_left_to_right() -> None:
     text = "A[I_X, J] · B[J, K_X] · C[K, L_Y] -> D[I, L_X]"
     plan = planned(text, machine((4, "line"), (2, "ring")), dict.fromkeys("IJKL", 16))

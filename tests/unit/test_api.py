@@ -175,6 +175,13 @@ def test_what_is_neither_notation_nor_a_scenario(what: Any, message: str) -> Non
         assert caught.value.message == message
 
 
+@pytest.mark.parametrize("text", [LINE, "AllGather_X A[I_X]", "A[I_X, J] -> A[I, J_X]"])
+def test_a_parsed_statement_is_taken_as_its_text_is(text: str) -> None:
+    dims = {name: 64 for name in "IJK" if name in text}
+    parsed, written = (ss.plan(w, topology="v5e:4x4", dims=dims) for w in (ss.parse(text), text))
+    assert [step.text for step in parsed.steps] == [step.text for step in written.steps]
+
+
 def test_plans_and_runs_print_themselves() -> None:
     run = ss.run(LINE, topology="v5e:4x4", dims=DIMS)
     assert repr(run.plan) == f"<Plan: {LINE} on v5e:4x4, {len(run.steps)} steps>"

@@ -41,7 +41,7 @@ PICTURES = {
         Place("x", 1, 7, "abcdef", 0),
         "    | abcdef\n    |       ^",
     ),
-    "an empty text": (Place("x", 1, 1, "", 0), "    | \n    | ^"),
+    "an empty text": (Place("x", 1, 1, "", 0), "    |\n    | ^"),
     # a tab is shown as one blank, so that the caret stands under its character
     "tabs": (Place("x", 1, 3, "\ta\tb"), "    |  a b\n    |   ^"),
     "as wide as the window": (Place("x", 1, 94, "z" * 94), f"    | {'z' * 94}\n    | {' ' * 93}^"),

@@ -304,3 +304,16 @@ def test_other_things_than_a_plan_and_arrays(plan: Any, arrays: Any, message: st
     with pytest.raises(ShardsimError) as caught:
         execute(plan, arrays)
     assert caught.value.message == message
+
+
+def test_copies_of_a_block_hold_equal_partial_sums() -> None:
+    sharded = bind(
+        parse("A[I_X] * B[I_X]{U_Z} -> C[I_X]{U_Z}").operands[1],  # type: ignore[union-attr]
+        mesh_of(machine((2, "line"), (3, "line"), (2, "ring"))),
+        {"I": 4},
+        Dtype.BF16,
+    )
+    shards = scatter(np.arange(4), sharded)
+    for x, z in ((x, z) for x in range(2) for z in range(2)):
+        assert shards[x, 0, z].tolist() == shards[x, 1, z].tolist() == shards[x, 2, z].tolist()
+    assert shards[0, 0, 0].tolist() != shards[0, 0, 1].tolist()

@@ -84,7 +84,7 @@ FOUR_RULES = {
         "A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}",
         ["A[I, J_X] · B[J_X, K] -> C[I, K]{U_X}"],
         ["X: rule 3: the contracted dimension J is sharded over it in both A and B: "
-         "multiply locally, then reduce the partial sums"],
+         "multiply locally, then leave the partial sums to the result"],
     ),
     "made unreduced": (
         "A[I, J_X] · B[J, K] -> C[I, K]{U_X}",
@@ -403,7 +403,7 @@ def test_a_reduced_result_cannot_be_made_unreduced() -> None:
     with pytest.raises(PlanError) as caught:
         plan_of(lines)
     assert caught.value.message == "C is C[I, K] here; it cannot become C[I, K]{U_X}"
-    assert caught.value.hint == "an array that has been reduced cannot be made unreduced again"
+    assert caught.value.hint == "take {U_..} out: a whole array is not made into partial sums"
 
 
 RESHARDS = [
@@ -430,3 +430,33 @@ def test_a_reshard_cannot_undo_a_sum() -> None:
     with pytest.raises(PlanError) as caught:
         plan_of("A[I, J] -> A[I, J]{U_X}")
     assert caught.value.message == "A[I, J] cannot become A[I, J]{U_X}"
+
+
+TYPES_AT_ODDS = [
+    (["A: int8[I] · C[I] -> S[]", "A: bf16[I] · C[I] -> R[]"],
+     "A is int8 here; it cannot be used as bf16"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "message"), TYPES_AT_ODDS)
+def test_an_element_type_is_not_changed_in_passing(lines: list[str], message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan_of(lines)
+    assert caught.value.message == message
+
+
+def test_both_operands_with_partial_sums_over_one_axis() -> None:
+    plan = plan_of("A[I, J]{U_X} · B[J, K]{U_X} -> C[I, K]")
+    assert plan.choices[0].reasons[0] == (
+        "X: A and B both hold partial sums over it: one must be reduced before the matmul"
+    )
+
+
+def test_where_no_plan_by_the_rules_exists_that_is_said() -> None:
+    """J of 4 cannot be cut over X and Y, 8 ways; the rules would leave the sums over both."""
+    plan = planned(
+        "A[I, J_X, L] · B[J_Y, L, K] -> C[I, K]{U_XY}", GRID, {"I": 8, "J": 4, "L": 16, "K": 8}
+    )
+    assert plan.choices[0].reasons[-1] == (
+        "no plan by these rules cuts every extent evenly, so it departs from them"
+    )
