@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.errors import InputErrors, Place, ShardingError
 from shardsim.notation import Array, Collective, Contraction, Reshard
+from shardsim.notation.rules import place_of
 from shardsim.sharding import ShardedArray, bind, check_arrays
 from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
 
@@ -148,11 +149,10 @@ def _type_faults(statements: tuple[Statement, ...], dtypes: Dtypes) -> Iterator[
         for array in arrays_of(statement):
             said = by_name.get(array.name or "")
             if said is not None and array.dtype not in {None, said}:
-                source, span = statement.source, array.span
                 yield ShardingError(
                     f"{array.name} is {array.dtype} in the notation, and {said} by dtype",
                     "say the element type in one place",
-                    None if source is None or span is None else source.place(*span),
+                    place_of(statement.source, array.span),
                 )
 
 
@@ -165,10 +165,9 @@ def _name_faults(statements: tuple[Statement, ...]) -> Iterator[InputError]:
                 continue
             first = seen.setdefault(array.name, array)
             if first.dim_names != array.dim_names:
-                source, span = statement.source, array.span
                 yield ShardingError(
                     f"{array.name} has the dimensions {', '.join(first.dim_names)} before, "
                     f"and {', '.join(array.dim_names)} here",
                     "use one order of dimensions for an array, or another name",
-                    None if source is None or span is None else source.place(*span),
+                    place_of(statement.source, array.span),
                 )

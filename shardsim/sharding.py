@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.errors import InputError, InputErrors, MeshError, Place, ShardingError, Source
 from shardsim.notation import Array, Dim
+from shardsim.notation.rules import place_of
 from shardsim.units import Bytes
 from shardsim.vocabulary import Dtype
 
@@ -134,11 +135,11 @@ def _faults(
 ) -> Iterable[InputError]:
     for axis in array.unreduced:
         try:
-            mesh.axis(axis, _place(source, array.span))
+            mesh.axis(axis, place_of(source, array.span))
         except MeshError as error:
             yield error
     for dim in array.dims:
-        place = _place(source, dim.span)
+        place = place_of(source, dim.span)
         known = True
         for axis in dim.axes:
             try:
@@ -159,7 +160,7 @@ def _faults(
         yield ShardingError(
             f"{array} has more than 1e30 elements",
             "make an extent smaller",
-            _place(source, array.span),
+            place_of(source, array.span),
         )
 
 
@@ -176,7 +177,3 @@ def _uneven(dim: Dim, extent: int, mesh: Mesh, place: Place | None) -> ShardingE
         f"use an extent that is a multiple of {ways}, such as {near}",
         place,
     )
-
-
-def _place(source: Source | None, span: tuple[int, int] | None) -> Place | None:
-    return None if source is None or span is None else source.place(*span)

@@ -29,9 +29,9 @@ def exact_in_words(
     else:
         bandwidth = _load(n) if on_line else _exchange(n, algorithm)
     both_ways = algorithm in {Algorithm.BALANCED, Algorithm.WHOLE_SHARDS}
-    hops = n // 2 if both_ways else n - 1
+    latencies = n // 2 if both_ways else n - 1
     floor = latency_model is LatencyModel.FLOOR
-    text = bandwidth if floor else f"{bandwidth} + {hops}a"
+    text = bandwidth if floor else f"{bandwidth} + {latencies}a"
     if kind is CollectiveKind.ALL_REDUCE:
         text = f"2 ({text})"
     return f"{text}, a message taking at least a" if floor else text

@@ -15,6 +15,7 @@ from pydantic import PlainValidator, ValidationInfo
 
 from shardsim.documents.checking import described, nearest
 from shardsim.errors import Place, QuantityError, ScenarioError
+from shardsim.notation.names import DTYPES, dtype_named
 from shardsim.units import (
     Bytes,
     BytesPerSecond,
@@ -25,7 +26,7 @@ from shardsim.units import (
     parse_count,
     parse_quantity,
 )
-from shardsim.vocabulary import DTYPE_ALIASES, Dtype
+from shardsim.vocabulary import Dtype
 
 __all__ = ["Count", "DtypeWord", "Latency", "Peak", "Rate", "Size", "dtype_of", "words"]
 
@@ -44,12 +45,11 @@ def dtype_of(word: object, place: Place | None = None) -> Dtype:
     >>> dtype_of("bfloat16")
     <Dtype.BF16: 'bf16'>
     """
-    known = {**{dtype.value: dtype for dtype in Dtype}, **DTYPE_ALIASES}
-    found = known.get(str(word).strip().lower())
+    found = dtype_named(str(word).strip())
     if found is None:
         names = ", ".join(dtype.value for dtype in Dtype)
         raise ScenarioError(
-            f"{str(word)!r} is no dtype; known: {names}", nearest(word, known), place
+            f"{str(word)!r} is no dtype; known: {names}", nearest(word, DTYPES), place
         )
     return found
 

@@ -317,3 +317,15 @@ def test_copies_of_a_block_hold_equal_partial_sums() -> None:
     for x, z in ((x, z) for x in range(2) for z in range(2)):
         assert shards[x, 0, z].tolist() == shards[x, 1, z].tolist() == shards[x, 2, z].tolist()
     assert shards[0, 0, 0].tolist() != shards[0, 0, 1].tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["AllReduce_X A[I, J]{U_X} -> A[I, J]", "A[I, J]{U_X} -> B[I_Y, J]"]
+)
+def test_copies_of_a_float_block_round_alike(text: str) -> None:
+    """Sums of these round; `execute` raises where two copies of a block differ in a bit."""
+    plan = planned(text, machine((4, "line"), (4, "ring")), {"I": 8, "J": 8})
+    array = RNG.normal(size=(8, 8))
+    first, second = execute(plan, {"A": array}), execute(plan, {"A": array})
+    assert first.dtype == np.float64
+    assert np.array_equal(first, second)
