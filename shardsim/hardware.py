@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from shardsim.errors import TopologyError
 from shardsim.units import Bytes, BytesPerSecond, FlopsPerSecond, Seconds
-from shardsim.vocabulary import Dtype
+from shardsim.vocabulary import CallKind, Dtype
 
-__all__ = ["Chip", "Link"]
+__all__ = ["Calibration", "Chip", "Curve", "Link"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,3 +57,61 @@ class Link:
     def bidirectional_bandwidth(self) -> BytesPerSecond:
         """Both directions of the cable together: what the book calls W_ici."""
         return 2 * self.one_way_bandwidth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """What is known of one collective over so many chips.
+
+    Attributes:
+        kind: The collective.
+        chips: Over how many chips.
+        launch: Seconds before its first message.
+        points: (V in bytes, share of the bandwidth reached), V rising. Between two points V / share
+            is interpolated, so that time grows with V; outside, the nearest share holds.
+    """
+
+    kind: CallKind
+    chips: int
+    launch: Seconds
+    points: tuple[tuple[Bytes, Fraction], ...] = ()
+
+    def efficiency(self, size: Bytes) -> Fraction:
+        """The share of the bandwidth that a collective of V = `size` bytes reaches."""
+        if not self.points:
+            return Fraction(1)
+        before = [point for point in self.points if point[0] <= size]
+        after = [point for point in self.points if point[0] > size]
+        if not before or not after:
+            return (before[-1] if before else after[0])[1]
+        (low, slow), (high, fast) = before[-1], after[0]
+        start, end = low / slow, high / fast
+        return Fraction(size) / (start + (end - start) * (size - low) / (high - low))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How far real collectives fall short of the datasheet; neutral by default.
+
+    Attributes:
+        efficiency: Share of the bandwidth that any message reaches.
+        launch_overhead: Seconds before the first message of any collective.
+        curves: What was measured of single collectives, instead of the two above.
+        source: Where the figures are from.
+        band: How far they are off, for people: `within 10 % at 16 MiB and more`.
+    """
+
+    efficiency: Fraction = Fraction(1)
+    launch_overhead: Seconds = Fraction(0)
+    curves: tuple[Curve, ...] = ()
+    source: str = ""
+    band: str = ""
+
+    def curve(self, kind: CallKind, chips: int) -> Curve:
+        """The curve of the next smaller number of chips that was measured, else the smallest."""
+        of_kind = sorted((c for c in self.curves if c.kind is kind), key=lambda c: c.chips)
+        smaller = [curve for curve in of_kind if curve.chips <= chips]
+        if of_kind:
+            return smaller[-1] if smaller else of_kind[0]
+        points = ((Fraction(1), self.efficiency),)
+        return Curve(kind=kind, chips=chips, launch=self.launch_overhead, points=points)

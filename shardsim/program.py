@@ -10,7 +10,15 @@ from shardsim.errors import InputErrors, Place, ShardingError
 from shardsim.notation import Array, Collective, Contraction, Reshard
 from shardsim.notation.rules import place_of
 from shardsim.sharding import ShardedArray, bind, check_arrays
-from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
+from shardsim.vocabulary import (
+    Algorithm,
+    Dtype,
+    LatencyModel,
+    Objective,
+    Overlap,
+    Policy,
+    Schedule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +54,8 @@ class Options:
         overlap: When a step may start.
         latency_model: What a hop costs.
         algorithm: For all collectives; the default of each dimension's kind where it is None.
+        schedule: For collectives over several rings, lines or switches; see `Schedule`.
+        chunks: Into how many parts each collective is cut, one after the other; None: as fits.
         policy: Which plans are considered.
         objective: What the planner makes small.
     """
@@ -53,6 +63,8 @@ class Options:
     overlap: Overlap = Overlap.ASYNC
     latency_model: LatencyModel = LatencyModel.ADDITIVE
     algorithm: Algorithm | None = None
+    schedule: Schedule | None = None
+    chunks: int | None = None
     policy: Policy = Policy.TEXTBOOK
     objective: Objective = Objective.TIME
 

@@ -12,12 +12,22 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from shardsim.units import Seconds
+from shardsim.units import Bytes, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Activity", "Core", "Interval", "LinkDirection", "Timeline", "Track", "union"]
+__all__ = [
+    "Activity",
+    "Core",
+    "Interval",
+    "LinkDirection",
+    "Message",
+    "Port",
+    "Timeline",
+    "Track",
+    "union",
+]
 
 Span = tuple[int, int]
 
@@ -42,14 +52,43 @@ class LinkDirection(NamedTuple):
         return f"{self.dimension}{'+' if self.direction > 0 else '-'}"
 
 
-Track = Core | LinkDirection
+class Port(NamedTuple):
+    """The port of a chip at the switch of a dimension: out (+1) or in (-1)."""
+
+    chip: tuple[int, ...]
+    dimension: str
+    direction: int
+
+    def __str__(self) -> str:
+        return f"{self.dimension} {'out' if self.direction > 0 else 'in'}"
+
+
+Track = Core | LinkDirection | Port
+
+
+class Message(NamedTuple):
+    """One message of a step: who sent it first, on which channel, its number there.
+
+    A channel is (segment, direction, port), as in the step programs.
+    """
+
+    sender: tuple[int, ...]
+    channel: tuple[int, int, int]
+    number: int
 
 
 class Interval(NamedTuple):
     """A resource is busy from `start` to `end` (ticks).
 
-    `step` is the index in the plan. On a link, `sequence` counts the messages of the step on it,
-    and `arrival` is when the message is there; on a core, `sequence` is 0 and `arrival` is `end`.
+    Attributes:
+        track: The core, link direction or port.
+        start: From when.
+        end: Until when.
+        arrival: On a link, when the message is at the next chip; on a core, `end`.
+        step: The index in the plan.
+        message: What is sent; None on a core.
+        hop: The number of the hop on the message's way, from 0 on.
+        size: Bytes sent; 0 on a core.
     """
 
     track: Track
@@ -57,7 +96,9 @@ class Interval(NamedTuple):
     end: int
     arrival: int
     step: int
-    sequence: int
+    message: Message | None = None
+    hop: int = 0
+    size: Bytes = Fraction(0)
 
 
 class Activity(NamedTuple):
@@ -156,6 +197,10 @@ class Timeline:
     def busiest(self) -> Seconds:
         """How long the busiest resource is busy: no run of this work is shorter."""
         return max((self.busy(track) for track in self.by_track), default=Fraction(0))
+
+    def carried(self, track: Track) -> Bytes:
+        """Bytes that a link or port has carried."""
+        return sum((i.size for i in self.by_track.get(track, ())), Fraction(0))
 
     def step_span(self, step: int) -> tuple[Seconds, Seconds]:
         """From the first chip's start of a step to the last chip's end."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 __all__ = [
     "Algorithm",
+    "CallKind",
     "CollectiveKind",
     "DimensionKind",
     "Dtype",
@@ -15,6 +16,8 @@ __all__ = [
     "Overlap",
     "Policy",
     "Relation",
+    "Schedule",
+    "TransferKind",
 ]
 
 
@@ -69,7 +72,7 @@ DTYPE_ALIASES = {
 
 
 class CollectiveKind(StrEnum):
-    """The collectives; the value is the `op` of the JSON."""
+    """The collectives that change a sharding; the value is the `op` of the JSON."""
 
     ALL_GATHER = "all_gather"
     REDUCE_SCATTER = "reduce_scatter"
@@ -86,21 +89,48 @@ class CollectiveKind(StrEnum):
         return "".join(word.capitalize() for word in self.value.split("_"))
 
 
+class TransferKind(StrEnum):
+    """Other transfers between chips.
+
+    `permute`: every chip sends what it has to the chip so many places up its axis. `gather`: one
+    chip gets everything. `send`: the first chip of a line sends to the last.
+    """
+
+    PERMUTE = "permute"
+    GATHER = "gather"
+    SEND = "send"
+
+
+CallKind = CollectiveKind | TransferKind
+
+
 class DimensionKind(StrEnum):
-    """How the chips of one topology dimension are connected."""
+    """How the chips of one topology dimension are connected.
+
+    `ring`: each to the next, the last to the first. `line`: the same without the last. `switch`:
+    any to any through a crossbar, each chip by one port out and one port in.
+    """
 
     RING = "ring"
     LINE = "line"
+    SWITCH = "switch"
 
 
 class Algorithm(StrEnum):
-    """How a collective uses the links of one dimension.
+    """How a collective uses the links of one ring, line or switch.
 
-    `balanced`: both directions, the opposite chip's block split between them (the least time).
-    `whole_shards`: both directions, no block split: the schedule behind the book's formula.
-    `half_shards`: half of every block all the way round, each way.
-    `one_direction`: everything one way round.
-    `line`: the only one without a wraparound link.
+    On a ring:
+        `balanced`: both directions, the opposite chip's block split between them (the least time).
+        `whole_shards`: both directions, no block split: the schedule behind the book's formula.
+        `half_shards`: half of every block all the way round, each way.
+        `one_direction`: everything one way round.
+    On a line:
+        `line`: both directions, each block as far as it must go.
+        `reduce_broadcast`: AllReduce only: sums flow to the middle chip and back, in chunks.
+    On a switch:
+        `direct`: each chip sends to every other.
+        `ring`: each chip sends to the next only.
+        `in_network`: AllReduce only: the switch adds.
     """
 
     BALANCED = "balanced"
@@ -108,6 +138,23 @@ class Algorithm(StrEnum):
     HALF_SHARDS = "half_shards"
     ONE_DIRECTION = "one_direction"
     LINE = "line"
+    REDUCE_BROADCAST = "reduce_broadcast"
+    DIRECT = "direct"
+    RING = "ring"
+    IN_NETWORK = "in_network"
+
+
+class Schedule(StrEnum):
+    """How a collective over several rings, lines or switches goes from one to the next.
+
+    `rotated`: several orders at once, each with an equal share of the data.
+    `balanced`: the same with shares that load all links alike.
+    `sequential`: one order, the whole of the data.
+    """
+
+    ROTATED = "rotated"
+    BALANCED = "balanced"
+    SEQUENTIAL = "sequential"
 
 
 class LatencyModel(StrEnum):

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from shardsim.cost import CostModel
-from shardsim.engine import simulate
-from shardsim.hardware import Chip, Link
+from shardsim.call import Call, make_call
+from shardsim.cost import CostModel, Wanted
+from shardsim.engine import simulate, simulate_calls
+from shardsim.hardware import Calibration, Chip, Link
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.notation import parse
 from shardsim.planner import Plan, make_plan
 from shardsim.program import Dtypes, bind_program
 from shardsim.timeline import Timeline
-from shardsim.topology import Dimension, Topology
+from shardsim.topology import Coordinate, Dimension, LinkKey, Topology
 from shardsim.vocabulary import (
     Algorithm,
+    CallKind,
     CollectiveKind,
     DimensionKind,
     Dtype,
     LatencyModel,
     Overlap,
+    Schedule,
 )
 
 RING_ALGORITHMS = (
@@ -37,15 +41,38 @@ CHIP = Chip(
 LINK = Link(Fraction(45 * 10**9), Fraction(1, 10**6))
 
 
-def machine(*dimensions: tuple[int, str], link: Link = LINK, chip: Chip = CHIP) -> Topology:
-    """A topology from (size, "ring" or "line") pairs."""
+def machine(
+    *dimensions: tuple[int, str],
+    link: Link = LINK,
+    links: Sequence[Link] | None = None,
+    chip: Chip = CHIP,
+    reduces: bool = False,
+    changed: Mapping[tuple[Coordinate, LinkKey], Link | None] | None = None,
+    missing: Sequence[Coordinate] = (),
+    calibration: Calibration | None = None,
+) -> Topology:
+    """A topology from (size, "ring", "line" or "switch") pairs.
+
+    `links`: one for each dimension, instead of `link` for all. `reduces`: the switches can add.
+    """
     return Topology(
         name="x".join(f"{size}{kind[0]}" for size, kind in dimensions),
         chip=chip,
         dimensions=tuple(
-            Dimension(name=name, size=size, kind=DimensionKind(kind), link=link)
-            for name, (size, kind) in zip("xyzuvw", dimensions, strict=False)
+            Dimension(
+                name=name,
+                size=size,
+                kind=DimensionKind(kind),
+                link=under,
+                reduces=reduces and kind == "switch",
+            )
+            for name, (size, kind), under in zip(
+                "xyzuvw", dimensions, links or [link] * len(dimensions), strict=False
+            )
         ),
+        changed=tuple((changed or {}).items()),
+        missing=frozenset(missing),
+        calibration=calibration or Calibration(),
     )
 
 
@@ -59,19 +86,50 @@ def planned(
     topology: Topology,
     extents: dict[str, int],
     *,
+    mesh: Mesh | None = None,
     algorithm: Algorithm | None = None,
+    schedule: Schedule | None = None,
+    chunks: int = 1,
     latency_model: LatencyModel = LatencyModel.ADDITIVE,
     dtype: Dtype = Dtype.BF16,
     **settings: object,
 ) -> Plan:
-    """A plan of notation on a topology with the default mesh."""
+    """A plan of notation on a topology, with the default mesh if none is given."""
     lines = [text] if isinstance(text, str) else text
     program = bind_program(
-        tuple(parse(line) for line in lines), mesh_of(topology), extents, Dtypes(dtype)
+        tuple(parse(line) for line in lines), mesh or mesh_of(topology), extents, Dtypes(dtype)
     )
-    return make_plan(
-        program, CostModel(latency_model), algorithm=algorithm, **settings  # type: ignore[arg-type]
-    )  # fmt: skip
+    cost = CostModel(latency_model, Wanted(algorithm, schedule, chunks))
+    return make_plan(program, cost, **settings)  # type: ignore[arg-type]
+
+
+def call_on(
+    topology: Topology,
+    kind: CallKind,
+    size: Fraction | int,
+    axes: Sequence[str] | None = None,
+    mesh: Mapping[str, int] | None = None,
+    layout: Mapping[str, str] | None = None,
+    devices: Sequence[Coordinate] | None = None,
+    algorithm: Algorithm | None = None,
+    schedule: Schedule | None = None,
+    chunks: int = 1,
+    latency_model: LatencyModel = LatencyModel.ADDITIVE,
+    *,
+    shift: int = 1,
+    root: int = 0,
+) -> Call:
+    """A collective of V = `size` bytes, over all axes of the mesh if none are named."""
+    laid = lay_mesh(topology, mesh, layout, devices=devices)
+    group = laid.group(tuple(axes if axes is not None else laid.sizes))
+    cost = CostModel(latency_model, Wanted(algorithm, schedule, chunks))
+    method = cost.method(kind, group, Fraction(size))
+    return make_call(kind, group, Fraction(size), method, shift=shift, root=root)
+
+
+def run_call(call: Call, latency_model: LatencyModel = LatencyModel.ADDITIVE) -> Timeline:
+    """A collective by itself."""
+    return simulate_calls(call.group.mesh.topology, [call], latency_model)
 
 
 def collective_text(kind: CollectiveKind) -> str:

@@ -1,9 +1,14 @@
-"""Topologies that a person describes: a chip, and dimensions that are rings or lines."""
+"""Topologies that a person describes: a chip, dimensions, and what is special about them.
+
+The dimensions are rings, lines or switches. `overrides` says which links and chips differ;
+`efficiency`, `launch_overhead` and `collectives` say how far collectives fall short.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Annotated
@@ -11,10 +16,15 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainValidator
 
 from shardsim.catalogue.chips import generation_of
+from shardsim.catalogue.curves import CollectivesForm, read_curves
+from shardsim.catalogue.fields import Flag, Share
+from shardsim.catalogue.nodes import MOST_CHIPS, Node
+from shardsim.catalogue.overrides import OverrideForm, overridden, unknown_keys
+from shardsim.catalogue.shapes import TWISTED
 from shardsim.documents import Document, Faults, Record, validate
 from shardsim.documents.fields import Count, DtypeWord, Latency, Peak, Rate, Size, words
 from shardsim.errors import InputError, NotYetError, ScenarioError, TopologyError
-from shardsim.hardware import Chip, Link
+from shardsim.hardware import Calibration, Chip, Link
 from shardsim.topology import Dimension, Topology
 from shardsim.vocabulary import DimensionKind
 
@@ -23,9 +33,10 @@ __all__ = ["cluster_topology"]
 KINDS = {
     DimensionKind.RING: "a cable joins the last chip to the first",
     DimensionKind.LINE: "none does",
+    DimensionKind.SWITCH: "each chip has one port out and one in, and reaches any other",
 }
 MOST_DIMENSIONS = 6
-MOST_CHIPS = 1_000_000
+ANY_CHIP = Chip(name="any", peaks=(), hbm_bandwidth=Fraction(1), hbm_capacity=Fraction(1))
 ONE_CABLE = (
     "2 chips with one cable: the wraparound would be the same cable (links: 2 says there are two)"
 )
@@ -55,12 +66,6 @@ def _peaks(value: object) -> object:
     return value
 
 
-def _kind(value: object) -> object:
-    if value == "switch":
-        raise NotYetError("kind switch is not supported yet", "supported: ring, line")
-    return value
-
-
 def _links(value: object) -> int:
     if isinstance(value, bool) or str(value) not in ("1", "2"):
         raise ScenarioError(f"links must be 1 or 2; it is {str(value)!r}", "leave it out for 1")
@@ -78,33 +83,45 @@ class OwnChip(Record):
 
 
 class DimensionForm(Record):
-    """One dimension; `bandwidth` is one way, `links` counts the cables between two chips."""
+    """One dimension; `bandwidth` is one way, of a cable or of a port at a switch.
+
+    `links` counts the cables between two chips; `reduces` says that a switch can add.
+    """
 
     name: Annotated[str, BeforeValidator(_dimension_name)]
     size: Count
-    kind: Annotated[DimensionKind, words(DimensionKind, KINDS), BeforeValidator(_kind)]
+    kind: Annotated[DimensionKind, words(DimensionKind, KINDS)]
     bandwidth: Rate
     latency: Latency = Fraction(1, 10**6)
     links: Annotated[int, PlainValidator(_links)] = 1
+    reduces: Flag = False
 
 
 Dimensions = Annotated[tuple[DimensionForm, ...], BeforeValidator(_dimensions)]
 
 
-class Cluster(Record):
+class ClusterForm(Record):
+    """The form of a topology file, but for its chip."""
+
+    name: str = ""
+    chip: str | OwnChip
+    dimensions: Dimensions
+    overrides: tuple[OverrideForm, ...] = ()
+    efficiency: Share = Fraction(1)
+    launch_overhead: Latency = Fraction(0)
+    collectives: CollectivesForm | None = None
+
+
+class Cluster(ClusterForm):
     """The form of a topology file whose chip is in the catalogue."""
 
-    name: str = ""
     chip: str
-    dimensions: Dimensions
 
 
-class ClusterOfOwnChip(Record):
+class ClusterOfOwnChip(ClusterForm):
     """The form of a topology file that describes its chip."""
 
-    name: str = ""
     chip: OwnChip
-    dimensions: Dimensions
 
 
 def cluster_topology(document: Document, default_name: str = "topology") -> Topology:
@@ -118,32 +135,71 @@ def cluster_topology(document: Document, default_name: str = "topology") -> Topo
         InputError: one thing is wrong.
         InputErrors: several are.
     """
-    own = isinstance(document.data, dict) and isinstance(document.data.get("chip"), dict)
-    form: Cluster | ClusterOfOwnChip
-    if own:
-        form = validate(document, ClusterOfOwnChip, "the topology")
-    else:
-        form = validate(document, Cluster, "the topology")
     faults = Faults()
+    faults.errors += unknown_keys(document)
+    is_misspelt = bool(faults.errors)
+    document = _without_twist(document, faults)
+    own = isinstance(document.data, dict) and isinstance(document.data.get("chip"), dict)
+    kind: type[Cluster | ClusterOfOwnChip] = ClusterOfOwnChip if own else Cluster
+    form = faults.attempt(lambda: validate(document, kind, "the topology"))
+    if form is None or is_misspelt:
+        faults.raise_any()
+    assert form is not None
     chip = faults.attempt(partial(_chip, form, document))
+    grid = faults.attempt(partial(_grid, form, document, default_name))
+    neutral = Calibration(efficiency=form.efficiency, launch_overhead=form.launch_overhead)
+    calibration = faults.attempt(lambda: read_curves(form.collectives, document, neutral))
+    faults.raise_any()
+    assert chip is not None
+    assert grid is not None
+    assert calibration is not None
+    return replace(grid, chip=chip, calibration=calibration)
+
+
+def _without_twist(document: Document, faults: Faults) -> Document:
+    """A document without the key `twisted`, which is a fault of its own."""
+    if not (isinstance(document.data, dict) and "twisted" in document.data):
+        return document
+    said = str(document.data["twisted"]).lower()
+    place = document.key_place("twisted")
+    if said == "false":
+        why = "no topology is twisted here, so twisted says nothing"
+        faults.errors.append(TopologyError(why, "leave it out", place))
+    else:
+        way_out = "leave twisted out, for the torus that is not twisted"
+        faults.errors.append(NotYetError(TWISTED, way_out, place))
+    rest = {key: value for key, value in document.data.items() if key != "twisted"}
+    return replace(document, data=rest)
+
+
+def _grid(form: ClusterForm, document: Document, default_name: str) -> Topology:
+    """The topology, its chip apart: that may have a fault of its own."""
+    faults = Faults()
     dimensions = [
         faults.attempt(partial(_dimension, dimension, document.at("dimensions", index)))
         for index, dimension in enumerate(form.dimensions)
     ]
     faults.errors += _grid_faults(form.dimensions, document)
     faults.raise_any()
-    assert chip is not None
-    return Topology(
+    made = Topology(
         name=form.name or default_name,
-        chip=chip,
+        chip=ANY_CHIP,
         dimensions=tuple(dimension for dimension in dimensions if dimension is not None),
     )
+    return overridden(made, form.overrides, document)
 
 
-def _chip(form: Cluster | ClusterOfOwnChip, document: Document) -> Chip:
-    if isinstance(form, Cluster):
-        return generation_of(form.chip, document.place("chip")).chip
+def _chip(form: ClusterForm, document: Document) -> Chip:
     own = form.chip
+    if isinstance(own, str):
+        made = generation_of(own, document.place("chip"))
+        if isinstance(made, Node) and made.of:
+            raise TopologyError(
+                f"chip {made.chip.name} stands for measurements of a whole node",
+                f"write {made.of}, and what you measured under collectives",
+                document.place("chip"),
+            )
+        return made.chip
     return Chip(
         name=own.name,
         title=own.title or own.name,
@@ -163,6 +219,12 @@ def _dimension(form: DimensionForm, document: Document) -> Dimension:
             "leave links out",
             document.place("links"),
         )
+    if form.reduces and kind is not DimensionKind.SWITCH:
+        raise TopologyError(
+            f"reduces is for a switch that can add; dimension {form.name} is a {kind.value}",
+            "leave reduces out",
+            document.place("reduces"),
+        )
     if form.size == 1:
         kind, reason = DimensionKind.LINE, "1 chip: no link"
     elif is_pair and form.links == 1:
@@ -175,6 +237,7 @@ def _dimension(form: DimensionForm, document: Document) -> Dimension:
         kind=kind,
         link=Link(form.bandwidth, form.latency),
         reason=reason,
+        reduces=form.reduces and kind is DimensionKind.SWITCH,
     )
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from shardsim.catalogue.chips import chip_names, chips_like, generation_of
 from shardsim.catalogue.clouds import cloud_name_error
 from shardsim.catalogue.clusters import cluster_topology
+from shardsim.catalogue.nodes import Node, in_nodes
+from shardsim.catalogue.shapes import is_chip, shape_example, shaped_topology
 from shardsim.catalogue.shipped import data_folder, names_of
 from shardsim.documents import Document, described, nearest, path_of, plain, read_document
-from shardsim.errors import InputError, Place, Source, TopologyError
-from shardsim.topology import Topology, slice_topology
-from shardsim.units import parse_count
+from shardsim.errors import Place, Source, TopologyError
+from shardsim.topology import Topology
 
 __all__ = ["Reference", "find_topology"]
 
@@ -29,9 +30,9 @@ def find_topology(
     """The topology of a reference.
 
     Args:
-        reference: `CHIP:SHAPE` in capitals or not; the path of a YAML file, from the current
-            folder, from `base`, or by name from the shipped ones, with or without `.yaml`; the
-            mapping that such a file holds; or a topology, which is returned.
+        reference: `CHIP:SHAPE` or `N*CHIP:SHAPE`, in capitals or not; the path of a YAML file, from
+            the current folder, from `base`, or by name from the shipped ones, with or without
+            `.yaml`; the mapping that such a file holds; or a topology, which is returned.
         source: Where the reference is written, for the errors.
         base: The folder of the file that names the reference.
 
@@ -60,29 +61,8 @@ def find_topology(
     chip, colon, _ = text.partition(":")
     is_file = is_path or text.endswith(SUFFIXES) or "/" in chip
     if colon and not is_file:
-        return _slice(source)
+        return shaped_topology(source)
     return _from_file(text, source, base)
-
-
-def _slice(source: Source) -> Topology:
-    """The slice that `CHIP:SHAPE` names."""
-    word, _, shape = source.text.partition(":")
-    generation = generation_of(word, source.place(0, max(1, len(word))))
-    sizes, start = [], len(word) + 1
-    for part in re.split("[xX×]", shape):
-        place = source.place(start, start + max(1, len(part)))
-        if not part.strip():
-            raise TopologyError(
-                f"a size is missing in {source.text!r}",
-                f"write the sizes with x between them, such as {generation.chip.name}:4x4",
-                place,
-            )
-        sizes.append(parse_count(part, "a size of the shape", place))
-        start += len(part) + 1
-    try:
-        return slice_topology(generation, tuple(sizes))
-    except InputError as error:
-        raise error.at(source.place(len(word) + 1, len(source.text))) from None
 
 
 def _from_file(text: str, source: Source, base: Path | None) -> Topology:
@@ -119,7 +99,7 @@ def _refuse_scenario(document: Document, text: str, place: Place) -> None:
     if {"program", "topology"}.isdisjoint(data) or not {"chip", "dimensions"}.isdisjoint(data):
         return
     said = data.get("topology")
-    is_short = isinstance(said, str) and re.fullmatch(r"\w+:[\dx]+", said)
+    is_short = isinstance(said, str) and re.fullmatch(r"[\w*-]+:[\dx]+", said)
     raise _is_scenario(text, f"its topology is {said}; " if is_short else "", place)
 
 
@@ -131,12 +111,20 @@ def _is_scenario(text: str, said: str, place: Place) -> TopologyError:
 def _refuse_without_shape(text: str, source: Source, place: Place) -> None:
     """Says what to write for a chip without a shape: `v5e`, `v5e-16`, or half of a name: `v5`."""
     found = re.fullmatch(r"([\w-]+?)(?:-(\d{1,9}))?", text)
-    if found is None or not (_is_chip(found[1], source) or chips_like(found[1])):
+    if found is None:
         return
-    generation = generation_of(found[1], source.place(0, len(found[1])))
+    if not (is_chip(found[1], source.place(0, len(found[1]))) or chips_like(found[1])):
+        return
+    made = generation_of(found[1], source.place(0, len(found[1])))
     if found[2] is None:
-        raise TopologyError(f"chip {text} needs a shape", f"write {text}:4x4", place)
-    raise cloud_name_error(text, generation, int(found[2]), place)
+        why = f"chip {text} needs a shape"
+        raise TopologyError(why, f"write {text}:{shape_example(made)}", place)
+    if isinstance(made, Node):
+        gpus = max(1, int(found[2]))
+        shape = str(gpus) if gpus <= made.gpus else in_nodes(gpus, made)
+        why = f"{text} is no shape"
+        raise TopologyError(why, f"write {made.chip.name}:{shape}", place)
+    raise cloud_name_error(text, made, int(found[2]), place)
 
 
 def _found(path: Path) -> str:
@@ -149,12 +137,3 @@ def _found(path: Path) -> str:
         return "file"
     except OSError:
         return "nothing"
-
-
-def _is_chip(word: str, source: Source) -> bool:
-    """Whether a word names a chip; a GPU raises NotYetError."""
-    try:
-        generation_of(word, source.place(0, len(word)))
-    except TopologyError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""Step programs on a ring: every chip runs the same list.
+"""Step programs on one ring: every chip runs the same list (for a gather, by its distance).
 
 All of them follow from one table: how large a share of a chip's block travels a given distance in a
 given direction (`reach`). AllGather sends the nearest chip's news first; ReduceScatter is AllGather
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from shardsim.collectives.steps import WHOLE, Action, Lane, Need, Piece, Send, Share
-from shardsim.vocabulary import Algorithm, CollectiveKind
+from shardsim.collectives.steps import WHOLE, Action, Channel, Lane, Need, Piece, Send, Share
+from shardsim.vocabulary import Algorithm, CallKind, CollectiveKind, TransferKind
 
 __all__ = ["ring_lanes"]
 
@@ -22,7 +22,7 @@ def reach(algorithm: Algorithm, size: int, direction: int) -> list[Share]:
     """The share of a block that travels to distance 1, 2, ... in one direction.
 
     Shares to one chip from both directions tile its block: with `balanced` and an even size, the
-    opposite chip gets half from each side.
+    opposite chip gets half from each side. A ring of messages through a switch has one direction.
 
     >>> [str(high - low) for low, high in reach(Algorithm.BALANCED, 6, +1)]
     ['1', '1', '1/2']
@@ -36,34 +36,48 @@ def reach(algorithm: Algorithm, size: int, direction: int) -> list[Share]:
             return [WHOLE] * (size // 2 if direction > 0 else (size - 1) // 2)
         case Algorithm.HALF_SHARDS:
             return [half] * (size - 1)
-        case Algorithm.ONE_DIRECTION:
+        case Algorithm.ONE_DIRECTION | Algorithm.RING:
             return [WHOLE] * (size - 1) if direction > 0 else []
         case _:
             raise AssertionError(algorithm)
 
 
-def ring_lanes(kind: CollectiveKind, algorithm: Algorithm, size: int) -> tuple[Lane, ...]:
-    """The lanes of AllGather, ReduceScatter or AllToAll on a ring of `size` chips."""
-    write = {
-        CollectiveKind.ALL_GATHER: _gather,
-        CollectiveKind.REDUCE_SCATTER: _scatter,
-        CollectiveKind.ALL_TO_ALL: _exchange,
-    }[kind]
-    lanes = (
-        Lane(direction, write(direction, reach(algorithm, size, direction)))
-        for direction in (+1, -1)
-    )
-    return tuple(lane for lane in lanes if lane.sends)
+def ring_lanes(
+    kind: CallKind, algorithm: Algorithm, size: int, to_root: int = 0
+) -> tuple[Lane, ...]:
+    """The lanes of AllGather, ReduceScatter, AllToAll or Gather on a ring of `size` chips.
+
+    `to_root`: steps up to the chip that gathers.
+    """
+    lanes = []
+    for direction in (+1, -1):
+        shares = reach(algorithm, size, direction)
+        match kind:
+            case CollectiveKind.ALL_GATHER:
+                sends = _gather(direction, shares)
+            case CollectiveKind.REDUCE_SCATTER:
+                sends = _scatter(direction, shares)
+            case CollectiveKind.ALL_TO_ALL:
+                sends = _exchange(direction, shares)
+            case TransferKind.GATHER:
+                sends = _to_root(direction, shares, direction * to_root % size)
+            case _:
+                raise AssertionError(kind)
+        if sends:
+            lanes.append(Lane(Channel(0, direction), sends))
+    return tuple(lanes)
 
 
 def _after(direction: int, count: int) -> tuple[Need, ...]:
-    return (Need(direction, count),) if count else ()
+    return (Need(Channel(0, direction), count),) if count else ()
 
 
 def _gather(direction: int, shares: list[Share]) -> tuple[Send, ...]:
     """Send my own block, then pass on what came at the step before."""
     return tuple(
-        Send((Piece((-direction * step,), share),), Action.STORE, _after(direction, step))
+        Send(
+            direction, (Piece((-direction * step,), share),), Action.STORE, _after(direction, step)
+        )
         for step, share in enumerate(shares)
     )
 
@@ -73,6 +87,7 @@ def _scatter(direction: int, shares: list[Share]) -> tuple[Send, ...]:
     far = len(shares)
     return tuple(
         Send(
+            direction,
             (Piece((direction * (far - step),), shares[far - step - 1]),),
             Action.ADD,
             _after(direction, step),
@@ -90,5 +105,20 @@ def _exchange(direction: int, shares: list[Share]) -> tuple[Send, ...]:
             Piece((origin, origin + direction * distance), shares[distance - 1])
             for distance in range(step + 1, len(shares) + 1)
         )
-        sends.append(Send(pieces, Action.STORE, _after(direction, step)))
+        sends.append(Send(direction, pieces, Action.STORE, _after(direction, step)))
     return tuple(sends)
+
+
+def _to_root(direction: int, shares: list[Share], distance: int) -> tuple[Send, ...]:
+    """Send my own block, then those from behind me, as far as this way is theirs."""
+    if distance == 0:
+        return ()
+    return tuple(
+        Send(
+            direction,
+            (Piece((-direction * step,), shares[distance + step - 1]),),
+            Action.STORE,
+            _after(direction, step),
+        )
+        for step in range(len(shares) - distance + 1)
+    )

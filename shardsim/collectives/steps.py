@@ -1,10 +1,9 @@
 """The records of a collective's step program: what a chip sends, where, and after what.
 
-A program is SPMD: it is written from the point of view of one chip. It has a lane for each link
-direction; the sends of a lane go out in order, each to the next chip in that direction. A send
-names pieces of the data (for the oracle and for people), their share of a block (for the engine:
-its size) and the messages that must have arrived before (for both). It holds no seconds and no
-bandwidth.
+A program is SPMD: it is written from the point of view of one chip of a group, whose chips stand on
+one or more segments (rings, lines, switches). It has lanes; the sends of a lane go out in order. A
+send names pieces of the data (for the oracle and for people), their size in blocks (for the engine)
+and the messages that must have arrived before (for both). It holds no seconds and no bandwidth.
 """
 
 from __future__ import annotations
@@ -12,11 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
-__all__ = ["Action", "Lane", "Need", "Piece", "Send", "StepProgram"]
+__all__ = ["ALL", "Action", "Channel", "Lane", "Need", "Piece", "Send", "StepProgram"]
 
 Share = tuple[Fraction, Fraction]
 WHOLE: Share = (Fraction(0), Fraction(1))
+ALL = None
+"""In a block: all blocks along that segment."""
+
+Block = tuple[int | None, ...]
 
 
 class Action(StrEnum):
@@ -26,41 +30,71 @@ class Action(StrEnum):
     ADD = "add"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A share [low, high) of one block.
+class Channel(NamedTuple):
+    """What messages are counted by: they arrive on the channel that they were sent on.
 
-    `block` is relative to the sender's position along the axis. It has one index where the data is
-    cut in N blocks (AllGather, ReduceScatter, AllReduce), and two (from whom, to whom) where each
-    of the N chips has a block for every chip (AllToAll).
+    Attributes:
+        segment: The segment of the group, by index.
+        direction: +1 up and -1 down a ring or line (out of and into a chip at a switch that adds);
+            0 where every send names its receiver.
+        port: At a switch that adds, the chip whose port it is; at another, the number of the phase.
     """
 
-    block: tuple[int, ...]
+    segment: int
+    direction: int
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A share [low, high) of one block, or of each of several.
+
+    `block` is relative to the sender's place. It has one index for each segment where the data is
+    cut in blocks by chip (AllGather, ReduceScatter, AllReduce), and two groups of them (from whom,
+    to whom) where each chip has a block for every chip (AllToAll). An index may be `ALL`; `count`
+    says how many blocks that makes.
+    """
+
+    block: Block
     share: Share = WHOLE
+    count: int = 1
 
     @property
     def size(self) -> Fraction:
         """The size in blocks."""
-        return self.share[1] - self.share[0]
+        return self.count * (self.share[1] - self.share[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The first `count` messages that travel in `direction` must have arrived here."""
+    """The first `count` messages of a channel must have arrived here."""
 
-    direction: int
+    channel: Channel
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """One message to the next chip in the lane's direction."""
+    """One message.
 
+    Attributes:
+        offset: To the chip so many steps up (down, where negative) the lane's segment. None: to the
+            switch itself. In the program of a switch: to the chip at that place.
+        pieces: What it carries.
+        action: What the receiver does with it.
+        needs: What must have arrived before.
+        counted: The channel that it arrives on; None: its lane's. Where several chips send to one,
+            each phase of a collective has a channel of its own, since the next phase of one may
+            overtake this phase of another.
+        size: The size in blocks.
+    """
+
+    offset: int | None
     pieces: tuple[Piece, ...]
     action: Action
     needs: tuple[Need, ...] = ()
+    counted: Channel | None = None
     size: Fraction = field(init=False, compare=False, repr=False)
-    """The size in blocks."""
 
     def __post_init__(self) -> None:
         size = sum((piece.size for piece in self.pieces), Fraction(0))
@@ -69,9 +103,9 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The sends of a chip in one direction (+1 or -1), in order."""
+    """The sends of a chip on one channel, in order."""
 
-    direction: int
+    channel: Channel
     sends: tuple[Send, ...]
 
 
@@ -80,8 +114,8 @@ class StepProgram:
     """What one chip does in a collective.
 
     Attributes:
-        lanes: At most one a direction.
-        receives: How many messages arrive here, by direction.
+        lanes: At most one a channel.
+        receives: How many messages arrive here, by channel.
         blocks: In how many equal blocks V is cut, so that a block's bytes are V / blocks.
     """
 
@@ -89,10 +123,10 @@ class StepProgram:
     receives: tuple[Need, ...]
     blocks: int
 
-    def sends(self, direction: int) -> tuple[Send, ...]:
-        """The sends in one direction."""
-        return next((lane.sends for lane in self.lanes if lane.direction == direction), ())
+    def sends(self, channel: Channel) -> tuple[Send, ...]:
+        """The sends of one channel."""
+        return next((lane.sends for lane in self.lanes if lane.channel == channel), ())
 
-    def arriving(self, direction: int) -> int:
-        """The number of messages that arrive travelling in one direction."""
-        return next((need.count for need in self.receives if need.direction == direction), 0)
+    def arriving(self, channel: Channel) -> int:
+        """The number of messages that arrive on one channel."""
+        return next((need.count for need in self.receives if need.channel == channel), 0)

@@ -1,48 +1,74 @@
 """What things cost by formula: closed forms that know no hops.
 
 `CostModel` is handed to the planner as an argument. Nothing here reads a step program, and no step
-program reads this: the two meet in `comparison` and in the tests, where they must agree exactly.
+program reads this: the two meet in `comparison` and in the tests, where they must agree.
+
+    terms.py       a time in two parts, and the prices
+    exact.py       one ring, line or switch
+    phases.py      what a collective over several segments does on each
+    schedule.py    the longest chain of phases: streams and chunks
+    bounds.py      the busiest link, where no form is exact
+    relations.py   which of them holds of a call, and how it stands to the simulation
+    shares.py      shares that load all links alike
+    choice.py      the method where nobody says one
+    wire.py        bytes on the wire
+    book.py        the book's first-order formulas
+    words.py       the forms as text
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.call import Call, Method, make_call
 from shardsim.cost.book import book_seconds
-from shardsim.cost.exact import exact_terms, relation
+from shardsim.cost.choice import Wanted, choose_method
+from shardsim.cost.relations import exact_terms, relation
 from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
 from shardsim.cost.words import book_in_words, exact_in_words
 from shardsim.units import Bytes, Flops
-from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel
+from shardsim.vocabulary import CallKind, Dtype, LatencyModel
 
 if TYPE_CHECKING:
     from shardsim.hardware import Chip
-    from shardsim.mesh import Axis
+    from shardsim.mesh import Group
 
-__all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "Terms"]
+__all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "Terms", "Wanted"]
 
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """The closed forms under one latency model."""
+    """The closed forms under one latency model.
+
+    Attributes:
+        latency_model: What a hop costs.
+        wanted: What is asked of the collectives' methods.
+    """
 
     latency_model: LatencyModel = LatencyModel.ADDITIVE
+    wanted: Wanted = field(default_factory=Wanted)
 
-    def collective(
-        self, kind: CollectiveKind, size: Bytes, axis: Axis, algorithm: Algorithm
-    ) -> CollectivePrice:
-        """The price of one collective of V = `size` bytes along one mesh axis."""
-        n, link = axis.size, axis.link
+    def method(self, kind: CallKind, group: Group, size: Bytes) -> Method:
+        """The method of a collective of V = `size` bytes."""
+        return choose_method(kind, group, size, self.wanted, self.latency_model)
+
+    def call(self, kind: CallKind, group: Group, size: Bytes) -> Call:
+        """A collective of V = `size` bytes, by its method."""
+        return make_call(kind, group, size, self.method(kind, group, size))
+
+    def collective(self, call: Call) -> CollectivePrice:
+        """The price of one call."""
+        segments = call.group.segments
         return CollectivePrice(
-            book_formula=book_in_words(kind, n),
-            exact_formula=exact_in_words(kind, n, algorithm, self.latency_model),
-            book=book_seconds(kind, size, n, link),
-            exact=exact_terms(kind, size, n, link, algorithm, self.latency_model),
-            relation=relation(kind, n, link, algorithm, self.latency_model),
-            wire_bytes=wire_bytes(kind, size, n, algorithm),
+            book_formula=book_in_words(call.kind, segments),
+            exact_formula=exact_in_words(call, self.latency_model),
+            book=book_seconds(call.kind, call.size, segments),
+            exact=exact_terms(call, self.latency_model),
+            relation=relation(call, self.latency_model),
+            wire_bytes=wire_bytes(call),
         )
 
     def matmul(self, flops: Flops, traffic: Bytes, dtype: Dtype, chip: Chip) -> MatmulPrice:

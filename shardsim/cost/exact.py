@@ -1,27 +1,32 @@
-"""Closed forms of the collectives on one axis: formulas, and no hops.
+"""Closed forms with no approximation, for one ring, line or switch: EQUAL to the simulation.
 
-Symbols: N chips; V bytes of the array as one group sees it (the gathered array for AllGather, the
-unreduced local array for ReduceScatter and AllReduce, all shards together for AllToAll); w one-way
-bytes/s of one link; a latency of one link. All results are exact seconds, in two terms.
+V is bytes as one group sees the array: gathered (AllGather), unreduced local (ReduceScatter,
+AllReduce), all shards together (AllToAll). w is the one-way bandwidth of one link (one port), a its
+latency, N the number of chips. Every message costs n/w + a (`additive`) or max(a, n/w) (`floor`).
 
-Relation to the simulation: EQUAL, except AllToAll on a line with latency and more than three chips
-(additive model), which is a LOWER BOUND. Source: "How to Scale Your Model", chapter "Sharded
-matrices", for the first-order forms; the factors (N-1)/N and the split of the opposite block follow
-from counting the bytes that must cross each link.
+A direct algorithm at a switch sends its messages one behind the other, so only the last one's
+latency counts; on a ring or line each message waits for one that came, so all latencies do.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from shardsim.cost.terms import Terms, sum_of_largest
+from shardsim.cost.terms import NOTHING, Terms, later, sum_of_largest
 from shardsim.hardware import Link
 from shardsim.units import Bytes
-from shardsim.vocabulary import Algorithm, CollectiveKind, LatencyModel, Relation
+from shardsim.vocabulary import Algorithm, CallKind, CollectiveKind, LatencyModel
 
-__all__ = ["all_gather", "all_reduce", "all_to_all", "exact_terms", "reduce_scatter", "relation"]
-
-NOTHING = Terms(Fraction(0), Fraction(0))
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "both_ways",
+    "permute",
+    "reduce_broadcast",
+    "reduce_scatter",
+    "send",
+]
 
 
 def all_gather(
@@ -34,7 +39,8 @@ def all_gather(
     - balanced: (N-1)/N V/2w and floor(N/2) a
     - whole_shards: floor(N/2)/N V/w and floor(N/2) a
     - half_shards: (N-1)/N V/2w and (N-1) a
-    - one_direction, line: (N-1)/N V/w and (N-1) a
+    - one_direction, line, ring (at a switch): (N-1)/N V/w and (N-1) a
+    - direct: (N-1)/N V/w and a
 
     Floor model: each block's term is max(a, its bytes / w) instead.
 
@@ -66,8 +72,12 @@ def all_gather(
             return Terms(n // 2 * whole, n // 2 * a)
         case Algorithm.HALF_SHARDS:
             return Terms((n - 1) * whole / 2, (n - 1) * a)
-        case Algorithm.ONE_DIRECTION | Algorithm.LINE:
+        case Algorithm.ONE_DIRECTION | Algorithm.LINE | Algorithm.RING:
             return Terms((n - 1) * whole, (n - 1) * a)
+        case Algorithm.DIRECT:
+            return Terms((n - 1) * whole, a)
+        case _:
+            raise AssertionError(algorithm)
 
 
 def _gather_floor(n: int, whole: Fraction, a: Fraction, algorithm: Algorithm) -> Terms:
@@ -84,8 +94,10 @@ def _gather_floor(n: int, whole: Fraction, a: Fraction, algorithm: Algorithm) ->
             return blocks(n // 2, whole)
         case Algorithm.HALF_SHARDS:
             return blocks(n - 1, whole / 2)
-        case Algorithm.ONE_DIRECTION | Algorithm.LINE:
+        case Algorithm.ONE_DIRECTION | Algorithm.LINE | Algorithm.RING | Algorithm.DIRECT:
             return blocks(n - 1, whole)
+        case _:
+            raise AssertionError(algorithm)
 
 
 def reduce_scatter(
@@ -135,7 +147,8 @@ def all_to_all(
     - balanced: N even V/8w, N odd (1-1/N^2) V/8w; floor(N/2) a
     - whole_shards: N even (1+2/N) V/8w, N odd as balanced; floor(N/2) a
     - half_shards: (N-1)/N V/4w and (N-1) a
-    - one_direction: (N-1)/N V/2w and (N-1) a
+    - one_direction, ring (at a switch): (N-1)/N V/2w and (N-1) a
+    - direct: (N-1)/N^2 V/w and a
     - line: the larger of the middle link's load, floor(N/2) ceil(N/2)/N^2 V/w + a, and the longest
       way, (N-1)(V/N^2w + a)
 
@@ -147,7 +160,7 @@ def all_to_all(
         latency_model: `additive` or `floor`.
 
     Returns:
-        Exact seconds. Relation to simulation: see `relation`.
+        Exact seconds. Relation to simulation: EQUAL; on a line LOWER BOUND where latency matters.
     """
     if n == 1:
         return NOTHING
@@ -163,11 +176,15 @@ def all_to_all(
             return Terms(block * (n * n + 2 * n if n % 2 == 0 else n * n - 1) / 8, n // 2 * a)
         case Algorithm.HALF_SHARDS:
             return Terms(block * n * (n - 1) / 4, (n - 1) * a)
-        case Algorithm.ONE_DIRECTION:
+        case Algorithm.ONE_DIRECTION | Algorithm.RING:
             return Terms(block * n * (n - 1) / 2, (n - 1) * a)
+        case Algorithm.DIRECT:
+            return Terms((n - 1) * block, a)
         case Algorithm.LINE:
             load, way = Terms(middle * block, a), Terms((n - 1) * block, (n - 1) * a)
             return load if load.total >= way.total else way
+        case _:
+            raise AssertionError(algorithm)
 
 
 def _exchange_floor(
@@ -182,41 +199,140 @@ def _exchange_floor(
             return sum_of_largest(Fraction(1), n // 2, block, a)
         case Algorithm.HALF_SHARDS:
             return sum_of_largest(Fraction(1), n - 1, block / 2, a)
-        case Algorithm.ONE_DIRECTION:
+        case Algorithm.ONE_DIRECTION | Algorithm.RING:
             return sum_of_largest(Fraction(1), n - 1, block, a)
-        case Algorithm.LINE:
-            load = middle * max(block, a)
+        case Algorithm.DIRECT | Algorithm.LINE:
+            load = (middle if algorithm is Algorithm.LINE else n - 1) * max(block, a)
             return Terms(load, Fraction(0)) if block > a else Terms(Fraction(0), load)
+        case _:
+            raise AssertionError(algorithm)
 
 
-def exact_terms(
-    kind: CollectiveKind,
+def both_ways(
+    kind: CallKind,
     size: Bytes,
     n: int,
     link: Link,
     algorithm: Algorithm,
     latency_model: LatencyModel,
+) -> tuple[Terms, Terms]:
+    """The time up and the time down a segment of AllGather, ReduceScatter, AllToAll or Gather.
+
+    The two go on side by side. Where one way is not used, its time is nothing. At a switch there is
+    one way. A gather to one chip takes what AllGather takes, but see `gather_on_ring` and
+    `gather_on_line`.
+
+    Relation to simulation: EQUAL, as for the function of the collective's name.
+    """
+    form = all_to_all if kind is CollectiveKind.ALL_TO_ALL else all_gather
+    whole = form(size, n, link, algorithm, latency_model)
+    match algorithm:
+        case Algorithm.ONE_DIRECTION | Algorithm.RING | Algorithm.DIRECT:
+            return whole, NOTHING
+        case Algorithm.WHOLE_SHARDS if n % 2 == 0:
+            return whole, _shorter_way(kind, Fraction(size), n, link, latency_model)
+        case _:
+            return whole, whole
+
+
+def _shorter_way(
+    kind: CallKind, size: Bytes, n: int, link: Link, latency_model: LatencyModel
 ) -> Terms:
-    """The closed form of any collective; see the function of its name."""
-    form = {
-        CollectiveKind.ALL_GATHER: all_gather,
-        CollectiveKind.REDUCE_SCATTER: reduce_scatter,
-        CollectiveKind.ALL_REDUCE: all_reduce,
-        CollectiveKind.ALL_TO_ALL: all_to_all,
-    }[kind]
-    return form(size, n, link, algorithm, latency_model)
+    """Whole shards on an even ring: the way down, which leaves the opposite chip to the way up."""
+    steps = n // 2 - 1
+    if steps == 0:
+        return NOTHING
+    w, a = link.one_way_bandwidth, link.latency
+    if kind is CollectiveKind.ALL_TO_ALL:
+        block = size / (n * n * w)
+        if latency_model is LatencyModel.FLOOR:
+            return sum_of_largest(Fraction(1), steps, block, a)
+        return Terms(block * steps * (steps + 1) / 2, steps * a)
+    block = size / (n * w)
+    if latency_model is LatencyModel.FLOOR:
+        return Terms(steps * block, Fraction(0)) if block > a else Terms(Fraction(0), steps * a)
+    return Terms(steps * block, steps * a)
 
 
-def relation(
-    kind: CollectiveKind, n: int, link: Link, algorithm: Algorithm, latency_model: LatencyModel
-) -> Relation:
-    """How the closed form stands to the simulation of the collective alone."""
-    if (
-        kind is CollectiveKind.ALL_TO_ALL
-        and algorithm is Algorithm.LINE
-        and latency_model is LatencyModel.ADDITIVE
-        and link.latency > 0
-        and n > 3
-    ):
-        return Relation.LOWER_BOUND
-    return Relation.EQUAL
+def _messages(count: int, seconds: Fraction, a: Fraction, latency_model: LatencyModel) -> Terms:
+    """So many equal messages, each waiting for the one before to arrive."""
+    if latency_model is LatencyModel.ADDITIVE:
+        return Terms(count * seconds, count * a)
+    whole = Terms(count * seconds, Fraction(0))
+    return whole if seconds > a else Terms(Fraction(0), count * a)
+
+
+def gather_on_ring(size: Bytes, n: int, link: Link) -> Terms:
+    """Gather on an even ring of N = 2h, balanced, additive: the opposite chip's halves come last.
+
+    With b = V/Nw: b/2 + a + the larger of (h-1) b + (h-2) a (they queue behind whole blocks) and
+    (h-1) (b/2 + a) (they come after them). Relation to simulation: EQUAL.
+    """
+    block, a, hops = Fraction(size) / (n * link.one_way_bandwidth), link.latency, n // 2
+    half = Terms(block / 2, a)
+    if hops == 1:
+        return half
+    queue = Terms((hops - 1) * block, (hops - 2) * a)
+    way = Terms((hops - 1) * block / 2, (hops - 1) * a)
+    return half + later(queue, way)
+
+
+def gather_on_line(
+    size: Bytes, n: int, link: Link, root: int, latency_model: LatencyModel
+) -> tuple[Terms, Terms]:
+    """Gather to the chip at `root` on a line: up from before it, down from behind it.
+
+    h (V/Nw + a) each, with h the chips on that side. Relation to simulation: EQUAL.
+    """
+    block = Fraction(size) / (n * link.one_way_bandwidth)
+    up = _messages(root, block, link.latency, latency_model)
+    down = _messages(n - 1 - root, block, link.latency, latency_model)
+    return up, down
+
+
+def permute(
+    size: Bytes, n: int, link: Link, algorithm: Algorithm, shift: int, latency_model: LatencyModel
+) -> Terms:
+    """Every chip sends its V/N bytes `shift` places up, stored and forwarded.
+
+    Ring: the shorter way, h = min(shift, N - shift) hops: h (V/Nw + a). Line: chips that would go
+    over the end go all the way back: h = max(shift, N - shift). Switch: h = 1.
+
+    Relation to simulation: EQUAL.
+    """
+    up = shift % n
+    if n == 1 or up == 0:
+        return NOTHING
+    match algorithm:
+        case Algorithm.DIRECT | Algorithm.RING:
+            hops = 1
+        case Algorithm.LINE:
+            hops = max(up, n - up)
+        case _:
+            hops = min(up, n - up)
+    block = Fraction(size) / (n * link.one_way_bandwidth)
+    return _messages(hops, block, link.latency, latency_model)
+
+
+def send(size: Bytes, n: int, link: Link, chunks: int, latency_model: LatencyModel) -> Terms:
+    """The first chip of a line of `n` sends V bytes to the last, in c chunks over h = N-1 hops.
+
+    (c + h - 1)/c V/w + h a, stored and forwarded; the limit of many chunks, V/w + h a, is
+    cut-through. Relation to simulation: EQUAL.
+    """
+    hops = n - 1
+    chunk = Fraction(size) / (chunks * link.one_way_bandwidth)
+    if latency_model is LatencyModel.FLOOR:
+        return _messages(chunks + hops - 1, chunk, link.latency, latency_model)
+    return Terms((chunks + hops - 1) * chunk, hops * link.latency)
+
+
+def reduce_broadcast(
+    size: Bytes, n: int, link: Link, chunks: int, latency_model: LatencyModel
+) -> Terms:
+    """AllReduce on a line by sums that flow to the middle chip and back, in c chunks.
+
+    With h = floor(N/2): (c + 2h - 1)/c V/w + 2h a. Its limit, V/w, is half of what ReduceScatter
+    and AllGather take on a line, for many chunks. Relation to simulation: EQUAL.
+    """
+    return send(size, 2 * (n // 2) + 1, link, chunks, latency_model)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from shardsim.units import Bytes, Seconds
 from shardsim.vocabulary import Relation
 
-__all__ = ["CollectivePrice", "MatmulPrice", "Terms", "sum_of_largest"]
+__all__ = ["NOTHING", "CollectivePrice", "MatmulPrice", "Terms", "later", "sum_of_largest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,14 @@ class Terms:
 
     def __add__(self, other: Terms) -> Terms:
         return Terms(self.bandwidth + other.bandwidth, self.latency + other.latency)
+
+
+NOTHING = Terms(Fraction(0), Fraction(0))
+
+
+def later(*times: Terms) -> Terms:
+    """The latest of several times; of equal ones the first."""
+    return max(times, key=lambda terms: terms.total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

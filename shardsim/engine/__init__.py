@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from shardsim.engine.simulation import program_of, simulate
+from shardsim.engine.simulation import simulate, simulate_calls
 
-__all__ = ["program_of", "simulate"]
+__all__ = ["simulate", "simulate_calls"]

@@ -10,6 +10,8 @@ from simpy.events import EventPriority
 
 __all__ = ["Inbox", "Server"]
 
+Channel = tuple[int, int, int]
+
 AFTER_ALL_ELSE = EventPriority(2)
 
 
@@ -64,32 +66,32 @@ class Server:
 
 
 class Inbox:
-    """Counts the messages that have arrived at one chip in one step, by direction."""
+    """Counts the messages that have arrived at one chip in one step, by channel."""
 
     def __init__(self, env: simpy.Environment) -> None:
         self._env = env
-        self.arrived: defaultdict[int, int] = defaultdict(int)
-        self._waiting: list[tuple[int, int, simpy.Event]] = []
+        self.arrived: defaultdict[Channel, int] = defaultdict(int)
+        self._waiting: list[tuple[Channel, int, simpy.Event]] = []
 
-    def put(self, direction: int) -> None:
+    def put(self, channel: Channel) -> None:
         """One more message has arrived."""
-        self.arrived[direction] += 1
+        self.arrived[channel] += 1
         still = []
         for wanted, count, event in self._waiting:
-            if wanted == direction and count <= self.arrived[direction]:
+            if wanted == channel and count <= self.arrived[channel]:
                 event.succeed()
             else:
                 still.append((wanted, count, event))
         self._waiting = still
 
-    def has(self, direction: int, count: int) -> bool:
+    def has(self, channel: Channel, count: int) -> bool:
         """Whether that many have arrived."""
-        return self.arrived[direction] >= count
+        return self.arrived[channel] >= count
 
-    def wait(self, direction: int, count: int) -> simpy.Event:
+    def wait(self, channel: Channel, count: int) -> simpy.Event:
         """An event that happens when that many have arrived."""
         event = self._env.event()
-        if self.has(direction, count):
+        if self.has(channel, count):
             return event.succeed()
-        self._waiting.append((direction, count, event))
+        self._waiting.append((channel, count, event))
         return event

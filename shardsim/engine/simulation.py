@@ -1,8 +1,10 @@
 """Runs a plan hop by hop on a topology: SimPy processes on integer ticks.
 
-One process for each chip and direction of a collective, and for each chip's local matmul. A message
-holds its link for size / bandwidth and arrives one latency later (`additive`), or holds it for the
-larger of the two and arrives then (`floor`). Nothing here knows a closed form.
+One process for each chip and lane of a collective, for each message on its further hops, and for
+each chip's local matmul. A message holds what its hop goes over (a link; at a switch a port out and
+a port in) for size / bandwidth and arrives one latency later (`additive`), or holds it for the
+larger of the two and arrives then (`floor`). Between hops it is stored whole. Nothing here knows a
+closed form.
 """
 
 from __future__ import annotations
@@ -10,29 +12,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import simpy
 
-from shardsim.collectives import StepProgram, step_program
+from shardsim.call import Call
+from shardsim.collectives import StepProgram, has_switch_program, program_of
 from shardsim.engine.resources import Inbox, Server
 from shardsim.errors import SimulationError
 from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
-from shardsim.timeline import Activity, Core, Interval, LinkDirection, Timeline
+from shardsim.timeline import Activity, Core, Interval, Message, Timeline
 from shardsim.vocabulary import LatencyModel, Overlap
 
 if TYPE_CHECKING:
-    from shardsim.collectives import Lane, Need
-    from shardsim.topology import Coordinate
+    from shardsim.collectives import Lane, Need, Send
+    from shardsim.hardware import Link
+    from shardsim.planner.steps import Step
+    from shardsim.timeline import Track
+    from shardsim.topology import Coordinate, Hop, Topology
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "simulate_calls"]
 
 Process = Generator[simpy.Event, Any, None]
 Order = Callable[[Sequence[Any]], Sequence[Any]]
-Programs = Callable[[CollectiveStep, int], StepProgram]
-Waiter = tuple[int, "Coordinate", int]
+Programs = Callable[[Call, "Coordinate"], StepProgram]
+Waiter = tuple[int, "Coordinate", tuple[int, int, int]]
 
 MOST_LINES = 20
+RECEIVER = (-1, 0, 0)
+"""In place of a channel, who waits for a result and not to send."""
 
 
 def simulate(
@@ -48,7 +56,7 @@ def simulate(
         plan: What to run; its topology and latency model are used.
         overlap: `none`: a step starts when every chip has finished the step before it. `async`: it
             starts on a chip as soon as its inputs are there.
-        programs: The step program of a collective at a position; by default the project's own.
+        programs: The step program of a call at a chip; by default the project's own.
         order: Reorders the processes before they are created; changes nothing.
 
     Returns:
@@ -57,14 +65,46 @@ def simulate(
     Raises:
         SimulationError: a deadlock; it says who waits for what.
     """
-    return _Simulation(plan, overlap, programs or program_of, order or list).run()
+    return _Simulation(
+        plan.mesh.topology,
+        plan.steps,
+        plan.dependencies(),
+        latency_model=plan.latency_model,
+        overlap=overlap,
+        programs=programs,
+        order=order,
+    ).run()
 
 
-def program_of(step: CollectiveStep, position: int) -> StepProgram:
-    """The step program of a chip at a position along the step's axis."""
-    return step_program(
-        step.kind, step.algorithm, step.axis.kind, size=step.axis.size, position=position
-    )
+def simulate_calls(
+    topology: Topology,
+    calls: Sequence[Call],
+    latency_model: LatencyModel = LatencyModel.ADDITIVE,
+    *,
+    programs: Programs | None = None,
+    order: Order | None = None,
+) -> Timeline:
+    """Simulates collectives that start together, each step of the timeline one of them.
+
+    Raises:
+        SimulationError: a deadlock; it says who waits for what.
+    """
+    return _Simulation(
+        topology,
+        calls,
+        ((),) * len(calls),
+        latency_model=latency_model,
+        overlap=Overlap.ASYNC,
+        programs=programs,
+        order=order,
+    ).run()
+
+
+def call_of(step: Step | Call) -> Call | None:
+    """The call of a step that is a collective."""
+    if isinstance(step, CollectiveStep):
+        return step.call
+    return step if isinstance(step, Call) else None
 
 
 class _Part:
@@ -93,34 +133,67 @@ class _Part:
             self.done.succeed()
 
 
+class _Flight(NamedTuple):
+    """A message on its way: its share of V, and the hops it takes."""
+
+    step: int
+    call: Call
+    share: Fraction
+    message: Message
+    counted: tuple[int, int, int]
+    hops: tuple[Hop, ...]
+
+
 class _Simulation:
     """The state of one run."""
 
-    def __init__(self, plan: Plan, overlap: Overlap, programs: Programs, order: Order) -> None:
-        self.plan = plan
+    def __init__(
+        self,
+        topology: Topology,
+        steps: Sequence[Step | Call],
+        dependencies: Sequence[Sequence[int]],
+        *,
+        latency_model: LatencyModel,
+        overlap: Overlap,
+        programs: Programs | None,
+        order: Order | None,
+    ) -> None:
+        self.topology = topology
+        self.steps = steps
+        self.latency_model = latency_model
         self.overlap = overlap
-        self.dependencies = plan.dependencies()
-        self.programs = programs
-        self.order = order
+        self.dependencies = dependencies
+        self.programs = programs or program_of
+        self.order = order or list
         self.env = simpy.Environment()
-        topology = plan.mesh.topology
-        graph = topology.graph()
-        self.chips: list[Coordinate] = sorted(graph.nodes)
-        self.names = [dimension.name for dimension in topology.dimensions]
-        self.next_chip = {(a, key): b for a, b, key in graph.edges(keys=True)}
-        self.links = {hop: Server(self.env) for hop in self.next_chip}
-        self.cores = {chip: Server(self.env) for chip in self.chips}
+        self.chips: list[Coordinate] = sorted(topology.coordinates())
+        self.servers: dict[Track, Server] = {}
+        self.parts: list[dict[Coordinate, _Part]] = [
+            {chip: _Part(self.env) for chip in self._participants(step)} for step in steps
+        ]
+        self.routes: dict[tuple[int, Coordinate, int, int], tuple[Hop, ...]] = {}
         self.ticks_per_second = self._common_denominator()
-        self.parts = [{chip: _Part(self.env) for chip in self.chips} for _ in plan.steps]
         self.intervals: list[Interval] = []
-        self.durations: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self.durations: dict[tuple[int, Fraction, Link], tuple[int, int]] = {}
         self.waiting: dict[Waiter, tuple[int | None, Need]] = {}
+
+    def _participants(self, step: Step | Call) -> list[Coordinate]:
+        """The chips that take part in a step, and switches that do."""
+        call = call_of(step)
+        if call is None:
+            return self.chips
+        chips = sorted(call.group.chips)
+        if has_switch_program(call.method):
+            dimension = call.group.segments[0].dimension
+            assert dimension is not None
+            chips += sorted({self.topology.switch(chip, dimension) for chip in chips})
+        return chips
 
     def run(self) -> Timeline:
         processes = [
             process
-            for index in range(len(self.plan.steps))
-            for chip in self.chips
+            for index, parts in enumerate(self.parts)
+            for chip in parts
             for process in self._processes(index, chip)
         ]
         for process in self.order(processes):
@@ -128,6 +201,7 @@ class _Simulation:
         self.env.run()
         if not all(part.done.triggered for parts in self.parts for part in parts.values()):
             raise self._deadlock()
+        real = set(self.chips)
         return Timeline(
             ticks_per_second=self.ticks_per_second,
             intervals=tuple(sorted(self.intervals)),
@@ -135,37 +209,55 @@ class _Simulation:
                 Activity(index, chip, part.start, part.end)
                 for index, parts in enumerate(self.parts)
                 for chip, part in parts.items()
+                if chip in real
             ),
         )
 
-    # Durations.
+    # Ways and durations.
+
+    def _server(self, track: Track) -> Server:
+        if track not in self.servers:
+            self.servers[track] = Server(self.env)
+        return self.servers[track]
+
+    def _route(self, index: int, chip: Coordinate, lane: Lane, send: Send) -> tuple[Hop, ...]:
+        """The hops of a message; a switch and its chips are one hop apart."""
+        call = call_of(self.steps[index])
+        assert call is not None
+        group, segment = call.group, lane.channel.segment
+        if send.offset is None or chip not in group:
+            dimension = group.segments[segment].dimension
+            assert dimension is not None
+            if send.offset is None:
+                return (self.topology.to_switch(chip, dimension),)
+            there = (*chip[:dimension], send.offset, *chip[dimension + 1 :])
+            return (self.topology.from_switch(there, dimension),)
+        key = (index, chip, segment, send.offset)
+        if key not in self.routes:
+            self.routes[key] = group.route(chip, segment, send.offset)
+        return self.routes[key]
 
     def _common_denominator(self) -> int:
         denominators = {1}
-        for step in self.plan.steps:
-            match step:
-                case MatmulStep():
-                    denominators.add(step.seconds.denominator)
-                case CollectiveStep():
-                    denominators.add(step.axis.link.latency.denominator)
-                    for send in self._distinct_sends(step):
-                        denominators.add(self._transfer(step, send).denominator)
+        for index, step in enumerate(self.steps):
+            call = call_of(step)
+            if isinstance(step, MatmulStep):
+                denominators.add(step.seconds.denominator)
+            if call is None:
+                continue
+            denominators.add(call.launch.denominator)
+            seen = set()
+            for chip in self.parts[index]:
+                program = self.programs(call, chip)
+                for lane in program.lanes:
+                    for send in lane.sends:
+                        hops = self._route(index, chip, lane, send)
+                        share = send.size / program.blocks
+                        seen |= {(share, hop.link) for hop in hops}
+            for share, link in seen:
+                denominators.add(link.latency.denominator)
+                denominators.add(_transfer(call, share, link).denominator)
         return math.lcm(*denominators)
-
-    def _distinct_sends(self, step: CollectiveStep) -> list[Fraction]:
-        return list(
-            {
-                send.size: None
-                for position in range(step.axis.size)
-                for lane in self.programs(step, position).lanes
-                for send in lane.sends
-            }
-        )
-
-    def _transfer(self, step: CollectiveStep, blocks: Fraction) -> Fraction:
-        """Seconds that a message of so many blocks takes on a link, latency apart."""
-        of_one = step.size / self.programs(step, 0).blocks
-        return blocks * of_one / step.axis.link.one_way_bandwidth
 
     def _ticks(self, seconds: Fraction) -> int:
         ticks = seconds * self.ticks_per_second
@@ -175,28 +267,33 @@ class _Simulation:
     # Processes.
 
     def _processes(self, index: int, chip: Coordinate) -> list[Process]:
-        step, part = self.plan.steps[index], self.parts[index][chip]
+        step, part = self.steps[index], self.parts[index][chip]
+        call = call_of(step)
         match step:
             case SliceStep():
                 processes = [self._slice(index, chip)]
             case MatmulStep():
                 processes = [self._multiply(index, chip, step)]
             case _:
-                program = self.programs(step, self.plan.mesh.position(chip, step.axis.name))
-                processes = [self._send(index, chip, step, lane) for lane in program.lanes]
+                assert call is not None
+                program = self.programs(call, chip)
+                processes = [self._send(index, chip, call, program, lane) for lane in program.lanes]
                 processes.append(self._receive(index, chip, program))
         part.pending = len(processes)
-        return [self._begin(index, chip), *processes]
+        return [self._begin(index, chip, call), *processes]
 
-    def _begin(self, index: int, chip: Coordinate) -> Process:
+    def _begin(self, index: int, chip: Coordinate, call: Call | None) -> Process:
         """Waits for the step's inputs; then the chip takes part in it."""
         part = self.parts[index][chip]
         if self.overlap is Overlap.NONE:
             before = [p.done for p in self.parts[index - 1].values()] if index else []
         else:
-            before = [self.parts[i][chip].value for i in self.dependencies[index]]
+            earlier = (self.parts[i].get(chip) for i in self.dependencies[index])
+            before = [p.value for p in earlier if p is not None]
         yield self.env.all_of(before)
         part.start = self._now()
+        if call is not None and call.launch:
+            yield self.env.timeout(self._ticks(call.launch))
         part.ready.succeed()
 
     def _slice(self, index: int, chip: Coordinate) -> Process:
@@ -206,64 +303,101 @@ class _Simulation:
         part.finish(self._now())
 
     def _multiply(self, index: int, chip: Coordinate, step: MatmulStep) -> Process:
-        part, core = self.parts[index][chip], self.cores[chip]
+        part, track = self.parts[index][chip], Core(chip)
+        core = self._server(track)
         yield part.ready
         yield core.request((index,))
         start = self._now()
         yield self.env.timeout(self._ticks(step.seconds))
         end = self._now()
-        self.intervals.append(Interval(Core(chip), start, end, end, index, 0))
+        self.intervals.append(Interval(track, start, end, end, index))
         core.release()
         part.value.succeed()
         part.finish(end)
 
-    def _send(self, index: int, chip: Coordinate, step: CollectiveStep, lane: Lane) -> Process:
+    def _send(
+        self, index: int, chip: Coordinate, call: Call, program: StepProgram, lane: Lane
+    ) -> Process:
         """Sends a lane's messages in order: when what one needs is here and the link is free."""
         part = self.parts[index][chip]
-        assert step.axis.index is not None
-        hop = (chip, (step.axis.index, lane.direction))
-        receiver = self.parts[index][self.next_chip[hop]].inbox
-        track = LinkDirection(chip, self.names[step.axis.index], lane.direction)
-        link, key = self.links[hop], (index, chip, lane.direction)
+        channel = (*lane.channel,)
+        key = (index, chip, channel)
         yield part.ready
         for number, send in enumerate(lane.sends):
             for need in send.needs:
-                if not part.inbox.has(need.direction, need.count):
+                if not part.inbox.has(need.channel, need.count):
                     self.waiting[key] = (number, need)
-                    yield part.inbox.wait(need.direction, need.count)
+                    yield part.inbox.wait(need.channel, need.count)
                     del self.waiting[key]
-            yield link.request((index, number))
-            start = self._now()
-            held, after = self._durations(index, step, send.size)
-            yield self.env.timeout(held)
-            end = self._now()
-            link.release()
-            self.intervals.append(Interval(track, start, end, end + after, index, number))
-            self._deliver(receiver, lane.direction, after)
+            flight = _Flight(
+                index,
+                call,
+                send.size / program.blocks,
+                Message(chip, channel, number),
+                send.counted or lane.channel,
+                self._route(index, chip, lane, send),
+            )
+            latency = yield from self._hop(flight, 0)
+            self._go_on(flight, latency)
         part.finish(self._now())
 
-    def _durations(self, index: int, step: CollectiveStep, blocks: Fraction) -> tuple[int, int]:
+    def _hop(self, flight: _Flight, at: int) -> Generator[simpy.Event, Any, int]:
+        """Holds what one hop goes over; gives the ticks from then to the message's arrival.
+
+        What a hop holds together is asked for in one order everywhere (ports out before ports in),
+        so that two messages never wait for each other.
+        """
+        hop, message = flight.hops[at], flight.message
+        rank = (flight.step, message.number, *message.channel, *message.sender)
+        for track in hop.tracks:
+            yield self._server(track).request(rank)
+        start = self._now()
+        held, latency = self._durations(flight, hop)
+        yield self.env.timeout(held)
+        end = self._now()
+        size = flight.call.size * flight.share
+        for track in hop.tracks:
+            self._server(track).release()
+            self.intervals.append(
+                Interval(track, start, end, end + latency, flight.step, message, at, size)
+            )
+        return latency
+
+    def _go_on(self, flight: _Flight, latency: int) -> None:
+        """The message arrives; where it is not at its end yet, it is stored and sent on."""
+        arrival = self.env.timeout(latency)
+        assert arrival.callbacks is not None
+        if len(flight.hops) == 1:
+            inbox = self.parts[flight.step][flight.hops[0].to].inbox
+            arrival.callbacks.append(lambda _: inbox.put(flight.counted))
+        else:
+            self.env.process(self._further(flight, arrival))
+
+    def _further(self, flight: _Flight, arrival: simpy.Event) -> Process:
+        """The hops of a message after the first."""
+        yield arrival
+        for at in range(1, len(flight.hops)):
+            latency = yield from self._hop(flight, at)
+            yield self.env.timeout(latency)
+        self.parts[flight.step][flight.hops[-1].to].inbox.put(flight.counted)
+
+    def _durations(self, flight: _Flight, hop: Hop) -> tuple[int, int]:
         """Ticks for which a message holds its link, and ticks from then to its arrival."""
-        key = (index, blocks.numerator, blocks.denominator)
+        key = (flight.step, flight.share, hop.link)
         if key not in self.durations:
-            transfer = self._ticks(self._transfer(step, blocks))
-            latency = self._ticks(step.axis.link.latency)
-            by_floor = self.plan.latency_model is LatencyModel.FLOOR
+            transfer = self._ticks(_transfer(flight.call, flight.share, hop.link))
+            latency = self._ticks(hop.link.latency)
+            by_floor = self.latency_model is LatencyModel.FLOOR
             self.durations[key] = (max(transfer, latency), 0) if by_floor else (transfer, latency)
         return self.durations[key]
 
-    def _deliver(self, inbox: Inbox, direction: int, after: int) -> None:
-        arrival = self.env.timeout(after)
-        assert arrival.callbacks is not None
-        arrival.callbacks.append(lambda _: inbox.put(direction))
-
     def _receive(self, index: int, chip: Coordinate, program: StepProgram) -> Process:
         """The result is here when every message has arrived."""
-        part, key = self.parts[index][chip], (index, chip, 0)
+        part, key = self.parts[index][chip], (index, chip, RECEIVER)
         yield part.ready
         for need in program.receives:
             self.waiting[key] = (None, need)
-            yield part.inbox.wait(need.direction, need.count)
+            yield part.inbox.wait(need.channel, need.count)
             del self.waiting[key]
         part.value.succeed()
         part.finish(self._now())
@@ -283,21 +417,28 @@ class _Simulation:
         )
 
     def _describe(self, key: Waiter, number: int | None, need: Need) -> str:
-        index, chip, direction = key
-        step = self.plan.steps[index]
-        assert isinstance(step, CollectiveStep)
-        assert step.axis.index is not None
-        name = self.names[step.axis.index]
-        who = f"chip {chip} in {step.text}"
+        index, chip, channel = key
+        step = self.steps[index]
+        call = call_of(step)
+        assert call is not None
+        text = step.text if isinstance(step, CollectiveStep) else call.kind.value
+        who = f"chip {chip} in {text}"
         what = (
             "to finish"
             if number is None
-            else f"to send message {number + 1} on {_way(name, direction)}"
+            else f"to send message {number + 1} on {_way(call, channel)}"
         )
-        here = self.parts[index][chip].inbox.arrived[need.direction]
-        way = _way(name, need.direction)
+        here = self.parts[index][chip].inbox.arrived[need.channel]
+        way = _way(call, need.channel)
         return f"{who} waits {what}: {here} of {need.count} messages have come on {way}"
 
 
-def _way(name: str, direction: int) -> str:
-    return f"{name}{'+' if direction > 0 else '-'}"
+def _transfer(call: Call, share: Fraction, link: Link) -> Fraction:
+    """Seconds that a message takes on a link, latency apart."""
+    return share * call.size / (link.one_way_bandwidth * call.efficiency)
+
+
+def _way(call: Call, channel: tuple[int, int, int]) -> str:
+    segment, direction, _ = channel
+    name = call.group.segments[segment].name
+    return f"{name}{'' if direction == 0 else '+' if direction > 0 else '-'}"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardsim.collectives import step_program
 from shardsim.errors import InputErrors, PlanError, ShardingError
 from shardsim.oracle.movement import Turn, run_collective
 from shardsim.oracle.values import Shards, assemble, einsum_subscripts, scatter
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from shardsim.errors import InputError
-    from shardsim.topology import Coordinate
 
 __all__ = ["execute", "execute_all"]
 
@@ -142,7 +140,7 @@ def _slice(step: SliceStep, shards: Shards) -> Shards:
     mesh = step.operand.sharded.mesh
     kept = {}
     for chip, array in shards.items():
-        start = mesh.position(chip, step.axis.name) * size
+        start = mesh.position(chip, step.axis) * size
         index = [slice(None)] * array.ndim
         index[dim] = slice(start, start + size)
         kept[chip] = array[tuple(index)]
@@ -154,18 +152,7 @@ def _collective(
     shards: Shards,
     pick: Callable[[Sequence[Turn]], Turn] | None,
 ) -> Shards:
-    size, index = step.axis.size, step.axis.index
-    assert index is not None
-    programs = [
-        step_program(step.kind, step.algorithm, step.axis.kind, size=size, position=at)
-        for at in range(size)
-    ]
     moved: Shards = {}
-    for chip in shards:
-        if chip[index] == 0:
-            group: list[Coordinate] = [
-                (*chip[:index], at, *chip[index + 1 :]) for at in range(size)
-            ]
-            after = run_collective(step, [shards[member] for member in group], programs, pick)
-            moved.update(zip(group, after, strict=True))
+    for members in step.call.group.instances:
+        moved |= run_collective(step, members, shards, pick)
     return moved

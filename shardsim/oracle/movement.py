@@ -1,170 +1,225 @@
 """Runs a collective's step program on real numbers, one group of chips at a time.
 
 Blocks that a chip does not have yet are filled with rubbish, so a program that sends a block before
-it has arrived gives a wrong answer instead of a lucky one.
+it has arrived gives a wrong answer instead of a lucky one. A switch that adds begins with zeros.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardsim.collectives import Action
+from shardsim.collectives import Action, has_switch_program, program_of
 from shardsim.errors import SimulationError
-from shardsim.vocabulary import CollectiveKind, DimensionKind
+from shardsim.vocabulary import CollectiveKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shardsim.collectives import Piece, StepProgram
+    from shardsim.call import Call
+    from shardsim.collectives import Channel, Piece, Send
     from shardsim.planner.steps import CollectiveStep
+    from shardsim.topology import Coordinate
 
-__all__ = ["Turn", "run_collective"]
+__all__ = ["Turn", "exchange", "run_collective"]
 
 RUBBISH = 1_000_003
 
 Block = tuple[int, ...]
+"""The place of a block's owner along each segment; AllToAll: from whom, then to whom."""
+
 Blocks = dict[Block, "NDArray[Any]"]
-Turn = tuple[int, int]
-"""A position and a direction."""
+Turn = tuple["Coordinate", "Channel"]
+"""A chip (or a switch) and one of its lanes."""
+
+Pick = "Callable[[Sequence[Turn]], Turn]"
 
 
 def run_collective(
     step: CollectiveStep,
-    locals_: list[NDArray[Any]],
-    programs: list[StepProgram],
+    members: Sequence[Coordinate],
+    shards: Mapping[Coordinate, NDArray[Any]],
     pick: Callable[[Sequence[Turn]], Turn] | None = None,
-) -> list[NDArray[Any]]:
-    """What each chip of a group holds afterwards.
+) -> dict[Coordinate, NDArray[Any]]:
+    """What each chip of one group holds afterwards.
 
     Args:
         step: The collective.
-        locals_: What each chip of the group holds before, by position.
-        programs: Each chip's step program, by position.
-        pick: Chooses which of the (position, direction) that may send goes next; by default the
-            first. The answer must not depend on it.
+        members: The chips of the group.
+        shards: What each holds before.
+        pick: Chooses which of the lanes that may send goes next; by default the first. The answer
+            must not depend on it.
 
     Raises:
-        SimulationError: no chip may send, and not all is sent.
+        SimulationError: no lane may send, and not all is sent.
     """
-    blocks = [_cut(step, position, array) for position, array in enumerate(locals_)]
-    _exchange(step, blocks, programs, pick or (lambda ready: ready[0]))
-    return [
-        _join(step, position, blocks[position], array) for position, array in enumerate(locals_)
-    ]
+    blocks = {chip: _cut(step, chip, members, shards[chip]) for chip in members}
+    exchange(step.call, members, blocks, pick)
+    return {chip: _join(step, chip, members, blocks[chip], shards[chip]) for chip in members}
 
 
-def _exchange(
-    step: CollectiveStep,
-    blocks: list[Blocks],
-    programs: list[StepProgram],
-    pick: Callable[[Sequence[Turn]], Turn],
+def exchange(
+    call: Call,
+    members: Sequence[Coordinate],
+    blocks: dict[Coordinate, Blocks],
+    pick: Callable[[Sequence[Turn]], Turn] | None = None,
 ) -> None:
-    size = step.axis.size
-    sent = {(at, lane.direction): 0 for at in range(size) for lane in programs[at].lanes}
-    arrived = {(at, direction): 0 for at in range(size) for direction in (+1, -1)}
+    """Sends all messages of a call in one group; `blocks` of each chip change in place.
+
+    Raises:
+        SimulationError: no lane may send, and not all is sent.
+    """
+    choose = pick or (lambda ready: ready[0])
+    group = call.group
+    parties = list(members)
+    if has_switch_program(call.method):
+        parties.append(_switch(call, members[0]))
+        blocks[parties[-1]] = {
+            block: np.zeros_like(array) for block, array in blocks[members[0]].items()
+        }
+    programs = {chip: program_of(call, chip) for chip in parties}
+    lanes = {(chip, lane.channel): lane.sends for chip in parties for lane in programs[chip].lanes}
+    sent = dict.fromkeys(lanes, 0)
+    arrived: dict[Turn, int] = {}
+
+    def may(turn: Turn) -> bool:
+        needs = lanes[turn][sent[turn]].needs
+        return all(arrived.get((turn[0], need.channel), 0) >= need.count for need in needs)
+
     while True:
-        left = [key for key in sent if sent[key] < len(programs[key[0]].sends(key[1]))]
+        left = [turn for turn in lanes if sent[turn] < len(lanes[turn])]
         if not left:
             return
-        ready = [
-            (at, direction)
-            for at, direction in left
-            if all(
-                arrived[at, need.direction] >= need.count
-                for need in programs[at].sends(direction)[sent[at, direction]].needs
-            )
-        ]
+        ready = [turn for turn in left if may(turn)]
         if not ready:
-            raise SimulationError(f"deadlock in {step.text}: {len(left)} lanes wait for each other")
-        at, direction = pick(ready)
-        send = programs[at].sends(direction)[sent[at, direction]]
-        there = at + direction
-        if step.axis.kind is DimensionKind.RING:
-            there %= size
+            raise SimulationError(
+                f"deadlock in {call.kind.value}: {len(left)} lanes wait for each other"
+            )
+        turn = choose(ready)
+        chip, channel = turn
+        send = lanes[turn][sent[turn]]
+        there = _receiver(call, members, chip, channel, send)
+        place = group.place(chip) if chip in group else (0,) * len(group.segments)
         for piece in send.pieces:
-            _move(piece, blocks[at], blocks[there], at, size, send.action)
-        sent[at, direction] += 1
-        arrived[there, direction] += 1
+            for block in _named(call, piece, place):
+                _move(piece, blocks[chip][block], blocks[there][block], send.action)
+        sent[turn] += 1
+        counter = there, send.counted or channel
+        arrived[counter] = arrived.get(counter, 0) + 1
 
 
-def _move(piece: Piece, here: Blocks, there: Blocks, at: int, size: int, action: Action) -> None:
-    block = tuple((at + index) % size for index in piece.block)
-    length = here[block].size
-    low, high = (math.floor(bound * length) for bound in piece.share)
+def _switch(call: Call, chip: Coordinate) -> Coordinate:
+    dimension = call.group.segments[0].dimension
+    assert dimension is not None
+    return call.group.mesh.topology.switch(chip, dimension)
+
+
+def _receiver(
+    call: Call, members: Sequence[Coordinate], chip: Coordinate, channel: Channel, send: Send
+) -> Coordinate:
+    if send.offset is None:
+        return _switch(call, chip)
+    if chip in call.group:
+        return call.group.peer(chip, channel.segment, send.offset)
+    return next(one for one in members if call.group.place(one) == (send.offset,))
+
+
+def _named(call: Call, piece: Piece, place: Block) -> Iterator[Block]:
+    """The blocks of a piece, whose indices are relative to the sender's place."""
+    sizes = [segment.size for segment in call.group.segments]
+    ranges = []
+    for at, index in enumerate(piece.block):
+        size = sizes[at % len(sizes)]
+        mine = place[at % len(sizes)]
+        ranges.append(range(size) if index is None else [(mine + index) % size])
+    return itertools.product(*ranges)
+
+
+def _move(piece: Piece, here: NDArray[Any], there: NDArray[Any], action: Action) -> None:
+    low, high = (math.floor(bound * here.size) for bound in piece.share)
     if action is Action.STORE:
-        there[block][low:high] = here[block][low:high]
+        there[low:high] = here[low:high]
     else:
-        there[block][low:high] += here[block][low:high]
+        there[low:high] += here[low:high]
 
 
 def _rubbish(size: int, like: NDArray[Any]) -> NDArray[Any]:
     return np.full(size, RUBBISH, like.dtype)
 
 
-def _dim(step: CollectiveStep, name: str) -> int:
-    return step.operand.sharded.array.dim_names.index(name)
+Region = tuple[slice, ...]
 
 
-def _leaving(step: CollectiveStep) -> int:
-    """The dimension that the axis leaves (AllGather, AllToAll)."""
-    dims = step.operand.sharded.array.dims
-    return next(index for index, dim in enumerate(dims) if step.axis.name in dim.axes)
+def _within(inner: Region, outer: Region) -> Region:
+    """The part that two regions have in common, counted from the start of the outer one."""
+    return tuple(
+        slice(max(a.start, b.start) - b.start, min(a.stop, b.stop) - b.start)
+        for a, b in zip(inner, outer, strict=True)
+    )
 
 
-def _flat(parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    return [np.array(part).reshape(-1) for part in parts]
-
-
-def _cut(step: CollectiveStep, position: int, array: NDArray[Any]) -> Blocks:
+def _cut(
+    step: CollectiveStep, chip: Coordinate, members: Sequence[Coordinate], array: NDArray[Any]
+) -> Blocks:
     """A chip's blocks at the start."""
-    size = step.axis.size
+    group, before, after = step.call.group, step.operand.sharded, step.result.sharded
+    here = before.block(chip)
     match step.kind:
         case CollectiveKind.ALL_GATHER:
-            blocks: Blocks = {(at,): _rubbish(array.size, array) for at in range(size)}
-            blocks[position,] = array.reshape(-1).copy()
+            blocks: Blocks = {group.place(one): _rubbish(array.size, array) for one in members}
+            blocks[group.place(chip)] = array.reshape(-1).copy()
             return blocks
         case CollectiveKind.REDUCE_SCATTER:
-            assert step.dim is not None
-            parts = _flat(np.split(array, size, axis=_dim(step, step.dim)))
-            return {(at,): part for at, part in enumerate(parts)}
-        case CollectiveKind.ALL_REDUCE:
-            bounds = [array.size * at // size for at in range(1, size)]
-            parts = _flat(np.split(array.reshape(-1), bounds))
-            return {(at,): part for at, part in enumerate(parts)}
-        case CollectiveKind.ALL_TO_ALL:
-            assert step.dim is not None
-            parts = _flat(np.split(array, size, axis=_dim(step, step.dim)))
-            blocks = {
-                (origin, to): _rubbish(parts[0].size, array)
-                for origin in range(size)
-                for to in range(size)
+            return {
+                group.place(one): array[_within(after.block(one), here)].flatten()
+                for one in members
             }
-            blocks.update({(position, to): part for to, part in enumerate(parts)})
+        case CollectiveKind.ALL_REDUCE:
+            flat, size = array.reshape(-1), len(members)
+            bounds = [array.size * at // size for at in range(size + 1)]
+            return {
+                group.place(one): flat[bounds[at] : bounds[at + 1]].copy()
+                for at, one in enumerate(members)
+            }
+        case CollectiveKind.ALL_TO_ALL:
+            blocks = {}
+            for one in members:
+                part = array[_within(after.block(one), here)].flatten()
+                for origin in members:
+                    mine = origin == chip
+                    blocks[*group.place(origin), *group.place(one)] = (
+                        part if mine else _rubbish(part.size, array)
+                    )
             return blocks
 
 
 def _join(
-    step: CollectiveStep, position: int, blocks: Blocks, before: NDArray[Any]
+    step: CollectiveStep,
+    chip: Coordinate,
+    members: Sequence[Coordinate],
+    blocks: Blocks,
+    array: NDArray[Any],
 ) -> NDArray[Any]:
     """What a chip holds at the end, from its blocks."""
-    size = step.axis.size
-    shape = step.result.sharded.local_shape
+    group, before, after = step.call.group, step.operand.sharded, step.result.sharded
+    here = after.block(chip)
+    shape = after.local_shape
     match step.kind:
-        case CollectiveKind.ALL_GATHER:
-            parts = [blocks[at,].reshape(before.shape) for at in range(size)]
-            return np.concatenate(parts, axis=_leaving(step))
         case CollectiveKind.REDUCE_SCATTER:
-            return blocks[position,].reshape(shape)
+            return blocks[group.place(chip)].reshape(shape)
         case CollectiveKind.ALL_REDUCE:
-            return np.concatenate([blocks[at,] for at in range(size)]).reshape(shape)
-        case CollectiveKind.ALL_TO_ALL:
-            assert step.dim is not None
-            cut = list(before.shape)
-            cut[_dim(step, step.dim)] //= size
-            parts = [blocks[at, position].reshape(cut) for at in range(size)]
-            return np.concatenate(parts, axis=_leaving(step))
+            return np.concatenate([blocks[group.place(one)] for one in members]).reshape(shape)
+        case _:
+            result = _rubbish(math.prod(shape), array).reshape(shape)
+            for one in members:
+                region = _within(before.block(one), here)
+                key = group.place(one)
+                if step.kind is CollectiveKind.ALL_TO_ALL:
+                    key = (*key, *group.place(chip))
+                result[region] = blocks[key].reshape(result[region].shape)
+            return result

@@ -70,10 +70,10 @@ def assemble(shards: Mapping[Coordinate, NDArray[Any]], sharded: ShardedArray) -
 def _groups(sharded: ShardedArray) -> list[list[Coordinate]]:
     """Chips that differ only along the unreduced axes, together; all others apart."""
     mesh = sharded.mesh
-    summed = {mesh.axis(name).index for name in sharded.array.unreduced}
-    groups: dict[Coordinate, list[Coordinate]] = {}
+    others = [name for name in mesh.sizes if name not in sharded.array.unreduced]
+    groups: dict[tuple[int, ...], list[Coordinate]] = {}
     for chip in mesh.topology.coordinates():
-        key = tuple(-1 if index in summed else c for index, c in enumerate(chip))
+        key = tuple(mesh.position(chip, name) for name in others)
         groups.setdefault(key, []).append(chip)
     return list(groups.values())
 

@@ -1,11 +1,14 @@
 """The timeline as a Chrome JSON trace, to look at in Perfetto or another viewer of that format.
 
-A chip is a process. Its threads are the steps it takes part in, its core, and each link that leaves
-it, one per direction. A message is a slice on its link, named by the blocks it carries; an arrow (a
-flow) leads from the hop that brought a block to the hop that passes it on.
+A chip is a process. Its threads are the steps it takes part in, its core, each link that leaves
+it, one per direction, and its ports at switches, out and in. A message is a slice on each link or
+port of its way, named by the blocks it carries. Arrows (flows) lead from the message that brought a
+block to the one that carries it on, from hop to hop of one message, and from port to port through a
+switch. A switch that adds is no process; its messages are on the ports of the chips.
 
 trace.py     processes, threads, slices, arrows, counters
-hops.py      what a message carries, and which messages brought it
+hops.py      what a message carries, and the way it takes
+sources.py   which messages brought it
 writing.py   the file
 """
 

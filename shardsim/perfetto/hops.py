@@ -1,139 +1,155 @@
-"""What a message carries, and which messages brought it: read off the step programs."""
+"""What a message carries, and the way it takes: read off the step programs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from shardsim.collectives import Action
-from shardsim.engine import program_of
+from shardsim.collectives import ALL, program_of
 from shardsim.planner.steps import CollectiveStep
-from shardsim.timeline import LinkDirection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from fractions import Fraction
 
-    from shardsim.collectives import Need, Piece, Send, StepProgram
+    from shardsim.call import Call
+    from shardsim.collectives import Send
     from shardsim.planner import Plan
-    from shardsim.topology import Coordinate
+    from shardsim.timeline import Message
+    from shardsim.topology import Coordinate, Hop
 
-__all__ = ["Hops", "Message"]
+__all__ = ["Hops", "Region", "Sent"]
 
-Block = tuple[int, ...]
-Share = tuple[Fraction, Fraction]
-
-
-class Message(NamedTuple):
-    """A message: the link it is sent on, the index of the step, its number there from 0 on."""
-
-    link: LinkDirection
-    step: int
-    sequence: int
+Block = tuple[int | None, ...]
+Share = tuple["Fraction", "Fraction"]
+Way = tuple["Hop", ...]
 
 
-class _Carried(NamedTuple):
-    """Some of a block in message number `sequence` of a lane."""
+class Region(NamedTuple):
+    """A share [low, high) of a block, or of each of several.
 
-    sequence: int
-    action: Action
+    `block` has places along the segments of the group (AllToAll: from whom, then to whom), `ALL`
+    for all along one.
+    """
+
+    block: Block
     share: Share
+
+    def text(self, segments: int) -> str:
+        """For people: `3`, `0→3`; over two segments `(1, 2)`, `(*, 2)`; and the share of a cut one.
+
+        >>> from fractions import Fraction as F
+        >>> print(Region((0, 1, 2, ALL), (F(0), F(1))).text(2))
+        (0, 1)→(2, *)
+        >>> print(Region((3,), (F(0), F(1, 2))).text(1))
+        3 [0, 1/2)
+        """
+        groups = [self.block[at : at + segments] for at in range(0, len(self.block), segments)]
+        text = "→".join(map(_place_text, groups))
+        low, high = self.share
+        return text if high - low == 1 else f"{text} [{low}, {high})"
+
+
+class Sent(NamedTuple):
+    """A message as the step program of its sender has it.
+
+    Attributes:
+        send: The entry of the program.
+        messages: How many its channel has in all.
+        regions: What it carries.
+        texts: The same, for people.
+        way: The hops that it takes.
+    """
+
+    send: Send
+    messages: int
+    regions: tuple[Region, ...]
+    texts: list[str]
+    way: Way
+
+    @property
+    def receiver(self) -> Coordinate:
+        """The chip (or the switch) that it is for."""
+        return self.way[-1].to
 
 
 class Hops:
     """The messages of one plan."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._carried: dict[tuple[int, int], dict[tuple[int, Block], list[_Carried]]] = {}
+        self._calls = [
+            step.call if isinstance(step, CollectiveStep) else None for step in plan.steps
+        ]
+        self._lanes: dict[tuple[int, Coordinate], dict[tuple[int, int, int], tuple[Send, ...]]] = {}
+        self._ways: dict[tuple[int, Coordinate, int, int], Way] = {}
+        self._sent: dict[tuple[int, Message], Sent] = {}
 
-    def send(self, message: Message) -> tuple[StepProgram, Send]:
-        """The send in its step program."""
-        program = program_of(self._step(message), self._position(message))
-        return program, program.sends(message.link.direction)[message.sequence]
+    def sizes(self, step: int) -> tuple[int, ...]:
+        """The size of each segment under the collective of a step."""
+        return tuple(segment.size for segment in self._call(step).group.segments)
 
-    def bytes(self, message: Message) -> Fraction:
-        """How long the message is."""
-        program, send = self.send(message)
-        return send.size * self._step(message).size / program.blocks
+    def sent(self, step: int, message: Message) -> Sent:
+        """A message of a step."""
+        key = step, message
+        if key not in self._sent:
+            lane = self._lanes_of(step, message.sender)[message.channel]
+            send = lane[message.number]
+            call = self._call(step)
+            regions = _regions(call, message.sender, send)
+            segments = len(call.group.segments)
+            texts = [region.text(segments) for region in regions]
+            way = self._way(step, message, send)
+            self._sent[key] = Sent(send, len(lane), regions, texts, way)
+        return self._sent[key]
 
-    def receiver(self, message: Message) -> Coordinate:
-        """The chip at the other end of the link."""
-        link = message.link
-        return _neighbour(self._step(message), link.chip, link.direction)
+    def _call(self, step: int) -> Call:
+        call = self._calls[step]
+        assert call is not None
+        return call
 
-    def blocks(self, message: Message) -> list[str]:
-        """The blocks it carries: `3`, or `0→3` (from whom, to whom); the share of a cut one."""
-        _, send = self.send(message)
-        texts = []
-        for piece in send.pieces:
-            text = "→".join(map(str, self._block(message, piece)))
-            low, high = piece.share
-            texts.append(text if piece.size == 1 else f"{text} [{low}, {high})")
-        return texts
+    def _lanes_of(
+        self, step: int, sender: Coordinate
+    ) -> dict[tuple[int, int, int], tuple[Send, ...]]:
+        """What a chip (or a switch that adds) sends in a step, by channel."""
+        key = step, sender
+        if key not in self._lanes:
+            program = program_of(self._call(step), sender)
+            self._lanes[key] = {lane.channel: lane.sends for lane in program.lanes}
+        return self._lanes[key]
 
-    def sources(self, message: Message) -> Iterable[Message]:
-        """The messages that brought what it carries.
-
-        A block that came as it is came by one message; a sum (ReduceScatter) by the last from each
-        side. What the sender had by itself has no source.
-        """
-        _, send = self.send(message)
-        sources: dict[Message, None] = {}
-        for piece in send.pieces:
-            block = self._block(message, piece)
-            found = [self._latest(message, need, block, piece.share) for need in send.needs]
-            came = [one for one in found if one is not None]
-            whole = [source for source, action in came if action is Action.STORE]
-            sources |= dict.fromkeys(whole or [source for source, _ in came])
-        return sources
-
-    def _latest(
-        self, message: Message, need: Need, block: Block, share: Share
-    ) -> tuple[Message, Action] | None:
-        """Of the messages that are needed from one side, the last with some of a block."""
-        step = self._step(message)
-        behind = _neighbour(step, message.link.chip, -need.direction)
-        link = LinkDirection(behind, message.link.dimension, need.direction)
-        lane = self._lanes(message.step, self._plan.mesh.position(behind, step.axis.name))
-        for one in reversed(lane.get((need.direction, block), ())):
-            low, high = max(one.share[0], share[0]), min(one.share[1], share[1])
-            if one.sequence < need.count and low < high:
-                return Message(link, message.step, one.sequence), one.action
-        return None
-
-    def _lanes(self, index: int, position: int) -> dict[tuple[int, Block], list[_Carried]]:
-        """What the chip at a position sends in a step, by direction and block, in order."""
-        if (index, position) not in self._carried:
-            step = self._plan.steps[index]
-            assert isinstance(step, CollectiveStep)
-            lanes = defaultdict(list)
-            for lane in program_of(step, position).lanes:
-                for sequence, send in enumerate(lane.sends):
-                    for piece in send.pieces:
-                        block = _absolute(piece, position, step.axis.size)
-                        carried = _Carried(sequence, send.action, piece.share)
-                        lanes[lane.direction, block].append(carried)
-            self._carried[index, position] = dict(lanes)
-        return self._carried[index, position]
-
-    def _step(self, message: Message) -> CollectiveStep:
-        step = self._plan.steps[message.step]
-        assert isinstance(step, CollectiveStep)
-        return step
-
-    def _position(self, message: Message) -> int:
-        return self._plan.mesh.position(message.link.chip, self._step(message).axis.name)
-
-    def _block(self, message: Message, piece: Piece) -> Block:
-        return _absolute(piece, self._position(message), self._step(message).axis.size)
+    def _way(self, step: int, message: Message, send: Send) -> Way:
+        """The hops of a message; a switch that adds is one hop from its chips."""
+        group, (segment, _, _) = self._call(step).group, message.channel
+        topology, sender = group.mesh.topology, message.sender
+        if send.offset is not None and sender in group:
+            key = (step, sender, segment, send.offset)
+            if key not in self._ways:
+                self._ways[key] = group.route(sender, segment, send.offset)
+            return self._ways[key]
+        dimension = group.segments[segment].dimension
+        assert dimension is not None
+        if send.offset is None:
+            return (topology.to_switch(sender, dimension),)
+        there = (*sender[:dimension], send.offset, *sender[dimension + 1 :])
+        return (topology.from_switch(there, dimension),)
 
 
-def _absolute(piece: Piece, position: int, size: int) -> Block:
-    return tuple((position + offset) % size for offset in piece.block)
+def _regions(call: Call, sender: Coordinate, send: Send) -> tuple[Region, ...]:
+    """What a send carries, by absolute places; those of a switch that adds are absolute already."""
+    group = call.group
+    sizes = [segment.size for segment in group.segments]
+    place = group.place(sender) if sender in group else (0,) * len(sizes)
+    rank = len(sizes)
+    return tuple(
+        Region(
+            tuple(
+                ALL if index is ALL else (place[at % rank] + index) % sizes[at % rank]
+                for at, index in enumerate(piece.block)
+            ),
+            piece.share,
+        )
+        for piece in send.pieces
+    )
 
 
-def _neighbour(step: CollectiveStep, chip: Coordinate, direction: int) -> Coordinate:
-    index = step.axis.index
-    assert index is not None
-    return (*chip[:index], (chip[index] + direction) % step.axis.size, *chip[index + 1 :])
+def _place_text(place: Block) -> str:
+    texts = ["*" if index is ALL else str(index) for index in place]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"

@@ -8,15 +8,18 @@ exact ticks are in `args`.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison import lifetimes
 from shardsim.errors import InputError
-from shardsim.perfetto.hops import Hops, Message
+from shardsim.perfetto.hops import Hops
+from shardsim.perfetto.sources import Arrival, Inbox
 from shardsim.planner.steps import MatmulStep
-from shardsim.timeline import Activity, Core, Interval, LinkDirection
+from shardsim.timeline import Activity, Core, Interval, LinkDirection, Port
+from shardsim.topology import AT_SWITCH
 from shardsim.units import number
 from shardsim.vocabulary import DimensionKind
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shardsim.comparison import Run
+    from shardsim.timeline import Message, Track
     from shardsim.topology import Coordinate
 
 __all__ = ["MOST_CHIPS", "trace_events"]
@@ -36,6 +40,8 @@ NAME, SLICE, LEAVE, ARRIVE, COUNTER = range(5)  # the order of events at equal t
 Event = dict[str, Any]
 Thread = tuple[int, int]
 Change = tuple[int, Fraction]
+Slice = tuple[int, "Message | None", int, "Track"]
+"""A hop of a message on one of the tracks that it holds: step, message, hop, track."""
 
 
 def trace_events(run: Run, *, chips: int = MOST_CHIPS) -> dict[str, Any]:
@@ -64,11 +70,12 @@ class _Trace:
         self.run, self.plan, self.timeline = run, run.plan, run.timeline
         self.topology = run.plan.mesh.topology
         self.hops = Hops(run.plan)
+        self.texts = [step.text for step in run.plan.steps]
         recorded = self.timeline.chips or tuple(self.topology.coordinates())
         self.chips = recorded[:chips]
         # Thread numbers are unique in the trace: some viewers look a thread up by its number alone.
         self.fresh = count(len(self.chips) + 1)
-        self.threads: dict[Core | LinkDirection, Thread] = {}
+        self.threads: dict[Track, Thread] = {}
         self.origins: dict[Thread, int] = {}
         self.events: list[tuple[tuple[int, int, Thread], Event]] = []
         ends = (interval.arrival for interval in self.timeline.intervals)
@@ -97,11 +104,11 @@ class _Trace:
 
     def _add_chip(self, pid: int, chip: Coordinate) -> None:
         lanes = _lanes(self.timeline.by_chip.get(chip, ()))
-        tracks = {Core(chip): "core"} | {link: self._link_name(link) for link in self._links(chip)}
+        tracks: dict[Track, str] = {Core(chip): "core", **self._links(chip)}
         names = ["steps", *(f"steps ({n})" for n in range(2, len(lanes) + 1)), *tracks.values()]
         threads = [(pid, next(self.fresh)) for _ in names]
         self.threads.update(zip(tracks, threads[-len(tracks) :], strict=True))
-        self._name("process_name", threads[0], name=_chip_name(chip))
+        self._name("process_name", threads[0], name=self._chip_name(chip))
         self._name("process_sort_index", threads[0], sort_index=pid)
         for order, (thread, name) in enumerate(zip(threads, names, strict=True)):
             self._name("thread_name", thread, name=name)
@@ -110,12 +117,13 @@ class _Trace:
             for part in lane:
                 step = self.plan.steps[part.step]
                 args = {"step": part.step + 1, "op": step.op}
-                self._add_slice(thread, "step", step.text, (part.start, part.end), args)
+                times = part.start, part.end
+                self._add_slice(thread, "step", self.texts[part.step], times, args)
         busy: list[Change] = []
         for track in tracks:
             for interval in self.timeline.by_track.get(track, ()):
                 self._add_interval(interval)
-                if isinstance(track, LinkDirection):
+                if interval.message is not None:
                     busy += [(interval.start, Fraction(1)), (interval.end, Fraction(-1))]
         self._add_counter(threads[0], "links", "busy", busy)
         self._add_counter(threads[0], "memory", "resident_bytes", self._memory(chip))
@@ -125,45 +133,57 @@ class _Trace:
     def _name(self, what: str, thread: Thread, **args: str | int) -> None:
         self._add(NAME, "M", what, 0, thread, {"args": args})
 
-    def _links(self, chip: Coordinate) -> list[LinkDirection]:
-        """The links that leave a chip, used or not."""
-        return [
-            LinkDirection(chip, dimension.name, direction)
-            for at, dimension in zip(chip, self.topology.dimensions, strict=True)
-            for direction in (+1, -1)
-            if dimension.size > 1
-            and (dimension.kind is DimensionKind.RING or 0 <= at + direction < dimension.size)
-        ]
+    def _links(self, chip: Coordinate) -> dict[Track, str]:
+        """The links and ports of a chip, used or not, with their names."""
+        found: dict[Track, str] = {}
+        for index, dimension in enumerate(self.topology.dimensions):
+            name = dimension.name
+            for direction in (+1, -1):
+                if self.topology.link(chip, (index, direction)) is None:
+                    continue
+                if dimension.kind is DimensionKind.SWITCH:
+                    way = "out" if direction > 0 else "in"
+                    found[Port(chip, name, direction)] = f"{name} {way} port"
+                else:
+                    axes = self.plan.mesh.axes_on.get(index, name)
+                    text = f"{axes}{'+' if direction > 0 else '-'} link (dimension {name})"
+                    found[LinkDirection(chip, name, direction)] = text
+        return found
 
-    def _link_name(self, link: LinkDirection) -> str:
-        axes = {axis.dimension: axis.name for axis in self.plan.mesh.axes if axis.index is not None}
-        name = axes.get(link.dimension, link.dimension)
-        return f"{name}{'+' if link.direction > 0 else '-'} link (dimension {link.dimension})"
+    def _chip_name(self, chip: Coordinate) -> str:
+        """A chip, or a switch: `chip (0, 3)`, `gpu switch (0, *)`."""
+        if AT_SWITCH not in chip:
+            return f"chip ({', '.join(map(str, chip))})"
+        dimension = self.topology.dimensions[chip.index(AT_SWITCH)]
+        place = ("*" if at == AT_SWITCH else str(at) for at in chip)
+        return f"{dimension.name} switch ({', '.join(place)})"
 
     # Slices.
 
     def _add_interval(self, interval: Interval) -> None:
-        step, track = self.plan.steps[interval.step], interval.track
-        category, name = "compute", step.text
-        args: Event = {"step": interval.step + 1, "text": step.text}
+        step, text = self.plan.steps[interval.step], self.texts[interval.step]
+        category, name = "compute", text
+        args: Event = {"step": interval.step + 1, "text": text}
         if isinstance(step, MatmulStep):
             args |= {"flops": step.flops, "hbm_bytes": number(step.traffic)}
-        if isinstance(track, LinkDirection):
-            message = Message(track, interval.step, interval.sequence)
-            program, send = self.hops.send(message)
-            blocks = self.hops.blocks(message)
-            category, name = "message", f"{step.text.partition(' ')[0]} {_some(blocks)}"
+        if interval.message is not None:
+            message, sent = interval.message, self.hops.sent(interval.step, interval.message)
+            category, name = "message", f"{text.partition(' ')[0]} {_some(sent.texts)}"
             args |= {
-                "message": interval.sequence + 1,
-                "messages": len(program.sends(track.direction)),
-                "to": _chip_name(self.hops.receiver(message)),
-                "bytes": number(self.hops.bytes(message)),
-                "blocks": blocks,
-                "action": send.action.value,
+                "message": message.number + 1,
+                "messages": sent.messages,
+                "sender": self._chip_name(message.sender),
+                "receiver": self._chip_name(sent.receiver),
+                "hop": interval.hop + 1,
+                "hops": len(sent.way),
+                "to": self._chip_name(sent.way[interval.hop].to),
+                "bytes": number(interval.size),
+                "blocks": sent.texts,
+                "action": sent.send.action.value,
                 "arrival_ticks": self.exact(interval.arrival),
             }
         times = interval.start, interval.end
-        self._add_slice(self.threads[track], category, name, times, args)
+        self._add_slice(self.threads[interval.track], category, name, times, args)
 
     def _add_slice(
         self, thread: Thread, category: str, name: str, times: tuple[int, int], args: Event
@@ -177,19 +197,60 @@ class _Trace:
     # Arrows.
 
     def _add_flows(self) -> None:
-        """From hop to hop, where both are shown."""
-        shown = {
-            Message(interval.track, interval.step, interval.sequence): interval
+        """From slice to slice, where both are shown.
+
+        From the message that brought a block to the one that carries it on; from hop to hop of a
+        message; and through a switch, from port to port, which are held at the same time.
+        """
+        shown: dict[Slice, Interval] = {
+            (interval.step, interval.message, interval.hop, interval.track): interval
             for interval in self.timeline.intervals
-            if isinstance(interval.track, LinkDirection) and interval.track in self.threads
+            if interval.message is not None and interval.track in self.threads
         }
-        pairs = ((a, b) for b in shown for a in self.hops.sources(b) if a in shown)
+        inboxes = self._inboxes(shown.values())
+        pairs = (
+            (shown[earlier], later)
+            for later in shown.values()
+            for earlier in self._before(later, inboxes)
+            if earlier in shown
+        )
         for flow, (earlier, later) in enumerate(pairs, start=1):
-            start, end = self._ns(shown[earlier].start), self._ns(shown[earlier].end)
-            leaves, arrives = max(start, end - 1), self._ns(shown[later].start)
+            start, end = self._ns(earlier.start), self._ns(earlier.end)
+            arrives = self._ns(later.start)
+            leaves = min(max(start, end - 1), arrives)
             more = {"cat": "hop", "id": flow}
-            self._add(LEAVE, "s", "hop", leaves, self.threads[earlier.link], more)
-            self._add(ARRIVE, "f", "hop", arrives, self.threads[later.link], more | {"bp": "e"})
+            self._add(LEAVE, "s", "hop", leaves, self.threads[earlier.track], more)
+            self._add(ARRIVE, "f", "hop", arrives, self.threads[later.track], more | {"bp": "e"})
+
+    def _before(
+        self, interval: Interval, inboxes: dict[tuple[int, Coordinate], Inbox]
+    ) -> Iterator[Slice]:
+        """The slices that an arrow leads from to a slice."""
+        step, message, hop = interval.step, interval.message, interval.hop
+        assert message is not None
+        sent = self.hops.sent(step, message)
+        tracks = sent.way[hop].tracks
+        if interval.track != tracks[0]:
+            yield step, message, hop, tracks[0]
+        elif hop > 0:
+            yield step, message, hop - 1, sent.way[hop - 1].tracks[-1]
+        elif (step, message.sender) in inboxes:
+            for source in inboxes[step, message.sender].sources(sent.regions, interval.start):
+                way = self.hops.sent(step, source).way
+                yield step, source, len(way) - 1, way[-1].tracks[-1]
+
+    def _inboxes(self, shown: Iterable[Interval]) -> dict[tuple[int, Coordinate], Inbox]:
+        """What is shown to come to each chip in each step: the last hops of messages."""
+        arrivals: defaultdict[tuple[int, Coordinate], list[Arrival]] = defaultdict(list)
+        for interval in shown:
+            assert interval.message is not None
+            sent = self.hops.sent(interval.step, interval.message)
+            last = interval.hop == len(sent.way) - 1
+            if last and interval.track == sent.way[-1].tracks[-1]:
+                arrivals[interval.step, sent.receiver].append(
+                    Arrival(interval.arrival, interval.message, sent.send.action, sent.regions)
+                )
+        return {key: Inbox(came, self.hops.sizes(key[0])) for key, came in arrivals.items()}
 
     # Counters.
 
@@ -252,16 +313,13 @@ def _duration(start: int, end: int, first: int) -> float:
     return duration
 
 
-def _chip_name(chip: Coordinate) -> str:
-    return f"chip ({', '.join(map(str, chip))})"
-
-
 def _some(blocks: list[str]) -> str:
     """The first blocks, for a name.
 
-    >>> _some(["2 [0, 1/2)"]), _some(["0→1", "0→2", "0→3", "0→4"])
-    ('block 2 [0, 1/2)', 'blocks 0→1, 0→2, 0→3 and 1 more')
+    >>> _some(["2 [0, 1/2)"]), _some(["0→1", "0→2", "0→3", "0→4"]), _some(["(*, 2)"])
+    ('block 2 [0, 1/2)', 'blocks 0→1, 0→2, 0→3 and 1 more', 'blocks (*, 2)')
     """
     more = len(blocks) - MOST_BLOCKS_IN_A_NAME
     listed = ", ".join(blocks[:MOST_BLOCKS_IN_A_NAME]) + (f" and {more} more" if more > 0 else "")
-    return f"block{'s' if len(blocks) > 1 else ''} {listed}"
+    several = len(blocks) > 1 or "*" in blocks[0]
+    return f"block{'s' if several else ''} {listed}"

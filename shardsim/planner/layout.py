@@ -48,10 +48,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One step between layouts: a collective, or a local slice (`kind` None)."""
+    """One step between layouts: a collective over some axes, or a local slice (`kind` None)."""
 
     kind: CollectiveKind | None
-    axis: str
+    axes: tuple[str, ...]
     dim: int | None
     result: Layout
 
@@ -85,43 +85,66 @@ def without_narrow_axes(sharded: ShardedArray) -> ShardedArray:
 def moves(
     layout: Layout, axes: tuple[str, ...], kinds: frozenset[CollectiveKind]
 ) -> Iterator[Move]:
-    """All moves from a layout: collectives of some kinds, and slices over idle ones of `axes`."""
+    """All moves from a layout: collectives of some kinds, and slices over idle ones of `axes`.
+
+    A collective runs over one axis, or over several at once: any of those that the values are sums
+    over; for a gather, the minor-most ones of the dimensions; for an exchange, those of one.
+    """
     dims = range(len(layout.axes))
-    for axis in layout.unreduced:
-        rest = tuple(name for name in layout.unreduced if name != axis)
+    for summed in _subsets(layout.unreduced):
+        rest = tuple(name for name in layout.unreduced if name not in summed)
         reduced = Layout(layout.axes, rest)
         if CollectiveKind.ALL_REDUCE in kinds:
-            yield Move(CollectiveKind.ALL_REDUCE, axis, None, reduced)
+            yield Move(CollectiveKind.ALL_REDUCE, summed, None, reduced)
         if CollectiveKind.REDUCE_SCATTER in kinds:
             for dim in dims:
-                yield Move(CollectiveKind.REDUCE_SCATTER, axis, dim, _appended(reduced, dim, axis))
-    for dim in dims:
-        if layout.axes[dim]:
-            yield from _moves_of_minor_axis(layout, dim, kinds)
+                for order in itertools.permutations(summed):
+                    result = _appended(reduced, dim, order)
+                    yield Move(CollectiveKind.REDUCE_SCATTER, order, dim, result)
+    if CollectiveKind.ALL_GATHER in kinds:
+        yield from _gathers(layout)
+    if CollectiveKind.ALL_TO_ALL in kinds:
+        yield from _exchanges(layout)
     if kinds == ALL_KINDS:
         for axis in axes:
             if axis not in layout.used:
                 for dim in dims:
-                    yield Move(None, axis, dim, _appended(layout, dim, axis))
+                    yield Move(None, (axis,), dim, _appended(layout, dim, (axis,)))
 
 
-def _moves_of_minor_axis(
-    layout: Layout, dim: int, kinds: frozenset[CollectiveKind]
-) -> Iterator[Move]:
-    axis = layout.axes[dim][-1]
-    without = Layout(
-        (*layout.axes[:dim], layout.axes[dim][:-1], *layout.axes[dim + 1 :]), layout.unreduced
-    )
-    if CollectiveKind.ALL_GATHER in kinds:
-        yield Move(CollectiveKind.ALL_GATHER, axis, None, without)
-    if CollectiveKind.ALL_TO_ALL in kinds:
-        for other in range(len(layout.axes)):
-            if other != dim:
-                yield Move(CollectiveKind.ALL_TO_ALL, axis, other, _appended(without, other, axis))
+def _subsets(axes: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """All choices of one axis or more, in order."""
+    for count in range(1, len(axes) + 1):
+        yield from itertools.combinations(axes, count)
 
 
-def _appended(layout: Layout, dim: int, axis: str) -> Layout:
-    """The axis becomes the minor-most of a dimension."""
+def _gathers(layout: Layout) -> Iterator[Move]:
+    """Each dimension keeps its major-most axes, however many; the rest are gathered together."""
+    kept = (range(len(axes), -1, -1) for axes in layout.axes)
+    for lengths in itertools.product(*kept):
+        pairs = list(zip(layout.axes, lengths, strict=True))
+        gathered = tuple(axis for axes, length in pairs for axis in axes[length:])
+        if gathered:
+            left = Layout(tuple(axes[:length] for axes, length in pairs), layout.unreduced)
+            yield Move(CollectiveKind.ALL_GATHER, gathered, None, left)
+
+
+def _exchanges(layout: Layout) -> Iterator[Move]:
+    """The minor-most axes of one dimension, one or more, become those of another."""
+    for dim, axes in enumerate(layout.axes):
+        for length in range(len(axes)):
+            moved = axes[length:]
+            left = (*layout.axes[:dim], axes[:length], *layout.axes[dim + 1 :])
+            without = Layout(left, layout.unreduced)
+            for other in range(len(layout.axes)):
+                if other != dim:
+                    result = _appended(without, other, moved)
+                    yield Move(CollectiveKind.ALL_TO_ALL, moved, other, result)
+
+
+def _appended(layout: Layout, dim: int, axes: tuple[str, ...]) -> Layout:
+    """Axes become the minor-most of a dimension."""
     return Layout(
-        (*layout.axes[:dim], (*layout.axes[dim], axis), *layout.axes[dim + 1 :]), layout.unreduced
+        (*layout.axes[:dim], (*layout.axes[dim], *axes), *layout.axes[dim + 1 :]),
+        layout.unreduced,
     )

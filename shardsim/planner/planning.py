@@ -20,7 +20,7 @@ from shardsim.planner.steps import (
     Value,
 )
 from shardsim.program import arrays_of
-from shardsim.vocabulary import Algorithm, Objective, Policy
+from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,22 +40,20 @@ def make_plan(
     *,
     policy: Policy = Policy.TEXTBOOK,
     objective: Objective = Objective.TIME,
-    algorithm: Algorithm | None = None,
 ) -> Plan:
     """Plans a program.
 
     Args:
         program: Statements bound to a mesh and extents.
-        cost: The closed forms, for ranking.
+        cost: The closed forms, for ranking, and what is asked of collectives' methods.
         policy: Which plans may be taken.
         objective: What is made small.
-        algorithm: The ring algorithm of all collectives; by default `balanced`.
 
     Raises:
         PlanError: a statement cannot be done; it says why.
     """
-    check_algorithm(algorithm, program.mesh)
-    planner = _Planner(program, Resharder(program.mesh, cost, objective, algorithm), policy)
+    check_algorithm(cost.wanted.algorithm, program.mesh)
+    planner = _Planner(program, Resharder(program.mesh, cost, objective), policy)
     for statement in program.statements:
         try:
             planner.add(statement)

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.collectives import choose_algorithm
+from shardsim.call import ALGORITHMS
 from shardsim.errors import PlanError
 from shardsim.planner.layout import ALL_KINDS, Layout, Move, layout_of, moves, with_layout
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
-from shardsim.vocabulary import Algorithm, CollectiveKind, DimensionKind, Objective
+from shardsim.vocabulary import Algorithm, CollectiveKind, Objective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from shardsim.call import Call
     from shardsim.cost import CollectivePrice, CostModel
     from shardsim.mesh import Mesh
     from shardsim.sharding import ShardedArray
@@ -36,15 +37,13 @@ class Resharder:
         mesh: Where.
         cost: The closed forms that price a move.
         objective: What is made small; the other quantity breaks ties, then the number of steps.
-        algorithm: The ring algorithm asked for, if any.
     """
 
     mesh: Mesh
     cost: CostModel
     objective: Objective
-    algorithm: Algorithm | None
     paths: dict[tuple[object, ...], _Paths] = field(default_factory=dict)
-    prices: dict[tuple[object, ...], CollectivePrice] = field(default_factory=dict)
+    prices: dict[tuple[object, ...], tuple[Call, CollectivePrice]] = field(default_factory=dict)
 
     def path(
         self, value: ShardedArray, goal: Layout, kinds: frozenset[CollectiveKind] = ALL_KINDS
@@ -76,35 +75,33 @@ class Resharder:
         return tuple(steps)
 
     def _step(self, value: Value, move: Move, result: Value) -> Step:
-        axis = self.mesh.axis(move.axis)
         dim = None if move.dim is None else value.sharded.array.dims[move.dim].name
         if move.kind is None:
             assert dim is not None
-            return SliceStep(axis=axis, dim=dim, operand=value, result=result)
-        size = self._size(move, value.sharded.local_bytes)
+            return SliceStep(axis=move.axes[0], dim=dim, operand=value, result=result)
+        call, price = self._priced(move, self._size(move, value.sharded.local_bytes))
         return CollectiveStep(
             kind=move.kind,
-            axis=axis,
-            algorithm=choose_algorithm(self.algorithm, axis.kind),
+            axes=move.axes,
+            call=call,
             dim=dim,
             operand=value,
             result=result,
-            size=size,
-            price=self._price(move, size),
+            price=price,
         )
 
     def _size(self, move: Move, local: Bytes) -> Bytes:
         """V of a move: all shards together, or the unreduced array on one chip."""
         gathers = move.kind in {CollectiveKind.ALL_GATHER, CollectiveKind.ALL_TO_ALL}
-        return local * self.mesh.axis(move.axis).size if gathers else local
+        return local * self.mesh.ways(move.axes) if gathers else local
 
-    def _price(self, move: Move, size: Bytes) -> CollectivePrice:
+    def _priced(self, move: Move, size: Bytes) -> tuple[Call, CollectivePrice]:
+        """What a move does, and its price."""
         assert move.kind is not None
-        key = (move.kind, move.axis, size)
+        key = (move.kind, move.axes, size)
         if key not in self.prices:
-            axis = self.mesh.axis(move.axis)
-            algorithm = choose_algorithm(self.algorithm, axis.kind)
-            self.prices[key] = self.cost.collective(move.kind, size, axis, algorithm)
+            call = self.cost.call(move.kind, self.mesh.group(move.axes), size)
+            self.prices[key] = call, self.cost.collective(call)
         return self.prices[key]
 
     def of(self, seconds: Fraction, wire: Fraction, steps: int) -> Cost:
@@ -129,11 +126,11 @@ class Resharder:
     def _move_cost(self, move: Move, local: Bytes) -> Cost:
         if move.kind is None:
             return (FREE, FREE, 1)
-        price = self._price(move, self._size(move, local))
+        _, price = self._priced(move, self._size(move, local))
         return self.of(price.exact.total, price.wire_bytes, 1)
 
     def _is_even(self, axes: tuple[str, ...], value: ShardedArray, dim: int) -> bool:
-        ways = math.prod(self.mesh.axis(axis).size for axis in axes)
+        ways = self.mesh.ways(axes)
         return value.extents[dim] % ways == 0
 
     def _local_bytes(self, value: ShardedArray, layout: Layout) -> Bytes:
@@ -188,14 +185,17 @@ def check_algorithm(algorithm: Algorithm | None, mesh: Mesh) -> None:
     """Refuses an algorithm that no axis of the mesh can run.
 
     Raises:
-        PlanError: `line` where every axis longer than 1 is a ring.
+        PlanError: a ring is asked for and every axis is a line, or the like.
     """
-    kinds = {axis.kind for axis in mesh.axes if axis.size > 1}
-    for kind in kinds:
-        choose_algorithm(algorithm, kind)
-    if algorithm not in {None, Algorithm.LINE} and kinds == {DimensionKind.LINE}:
-        names = ", ".join(f"{axis.name} ({axis.reason})" for axis in mesh.axes)
-        raise PlanError(
-            f"algorithm {algorithm} needs a ring, and no axis of the mesh is one: {names}",
-            "leave the algorithm out, or choose a slice that wraps",
-        )
+    segments = [segment for axis in mesh.axes for segment in axis.segments]
+    kinds = {segment.kind: None for segment in segments}
+    if algorithm is None or not segments or any(algorithm in ALGORITHMS[kind] for kind in kinds):
+        return
+    needs = next(kind for kind, words in ALGORITHMS.items() if algorithm in words)
+    names = ", ".join(f"{axis.name} ({axis.reason})" for axis in mesh.axes)
+    known = [word.value for kind in kinds for word in ALGORITHMS[kind]]
+    raise PlanError(
+        f"algorithm {algorithm.value} needs a {needs.value}, "
+        f"and no axis of the mesh is one: {names}",
+        f"leave the algorithm out, or choose {' or '.join(known)}",
+    )

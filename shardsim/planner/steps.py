@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from shardsim.notation import Collective, Contraction, Reshard
 from shardsim.units import format_seconds, number
-from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel, Relation
+from shardsim.vocabulary import CollectiveKind, Dtype, LatencyModel, Relation
 
 if TYPE_CHECKING:
+    from shardsim.call import Call
     from shardsim.cost import CollectivePrice, MatmulPrice
-    from shardsim.mesh import Axis, Mesh
+    from shardsim.mesh import Mesh
     from shardsim.program import Program
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes, Flops, Seconds
@@ -93,27 +94,30 @@ class MatmulStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveStep:
-    """All groups of chips along one axis run a collective at once.
+    """All groups of chips along some axes run a collective at once.
 
     Attributes:
         kind: Which.
-        axis: The mesh axis, with the links under it.
-        algorithm: How the links are used.
-        dim: The dimension that the axis joins (ReduceScatter, AllToAll), else None.
+        axes: The mesh axes.
+        call: The group of chips, the method, and V in bytes, as one group sees it.
+        dim: The dimension that the axes join (ReduceScatter, AllToAll), else None.
         operand: The value read.
         result: The value written.
-        size: V in bytes, as one group sees it.
         price: Book and exact seconds, wire bytes.
     """
 
     kind: CollectiveKind
-    axis: Axis
-    algorithm: Algorithm
+    axes: tuple[str, ...]
+    call: Call
     dim: str | None
     operand: Value
     result: Value
-    size: Bytes
     price: CollectivePrice
+
+    @property
+    def size(self) -> Bytes:
+        """V in bytes."""
+        return self.call.size
 
     @property
     def op(self) -> str:
@@ -131,7 +135,7 @@ class CollectiveStep:
         return str(
             Collective(
                 kind=self.kind,
-                axes=(self.axis.name,),
+                axes=self.axes,
                 dim=self.dim,
                 operand=self.operand.sharded.array,
                 result=self.result.sharded.array,
@@ -148,7 +152,7 @@ class CollectiveStep:
 class SliceStep:
     """Every chip keeps its block of what it holds along one more axis; free."""
 
-    axis: Axis
+    axis: str
     dim: str
     operand: Value
     result: Value
@@ -199,10 +203,10 @@ def step_dict(step: Step) -> dict[str, Any]:
             entry["hbm_bytes_per_chip"] = number(step.traffic)
             entry["dtype"] = step.dtype.value
         case SliceStep():
-            entry["axes"] = [step.axis.name]
+            entry["axes"] = [step.axis]
         case CollectiveStep():
-            entry["axes"] = [step.axis.name]
-            entry["algorithm"] = step.algorithm.value
+            entry["axes"] = list(step.axes)
+            entry["algorithm"] = step.call.method.name
             entry["bytes"] = number(step.size)
             entry["wire_bytes_per_chip"] = number(step.price.wire_bytes)
             entry["book_seconds"] = float(step.price.book)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.timeline import Core, LinkDirection, union
+from shardsim.timeline import Core, LinkDirection, Port, union
 from shardsim.units import format_seconds
+from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
     from shardsim.comparison import Run
@@ -40,13 +41,17 @@ def gantt(run: Run, width: int = MOST_CELLS, page: int = 1000) -> list[str]:
     if end == 0:
         return []
     chip = busiest_chip(run)
-    axis_of = {axis.dimension: axis.name for axis in mesh.axes}
+    axes = mesh.axes_on
     rows: list[tuple[str, Track]] = [("core", Core(chip))]
-    for dimension in mesh.topology.dimensions:
+    for index, dimension in enumerate(mesh.topology.dimensions):
+        name = axes.get(index, dimension.name)
         for direction in (+1, -1):
-            name = axis_of.get(dimension.name, dimension.name)
-            link = LinkDirection(chip, dimension.name, direction)
-            rows.append((f"link {name}{'+' if direction > 0 else '-'}", link))
+            if dimension.kind is DimensionKind.SWITCH:
+                way = "out" if direction > 0 else "in"
+                rows.append((f"port {name} {way}", Port(chip, dimension.name, direction)))
+            else:
+                way = "+" if direction > 0 else "-"
+                rows.append((f"link {name}{way}", LinkDirection(chip, dimension.name, direction)))
     busy = {
         name: [(i.start, i.end, i.step) for i in timeline.by_track[track]]
         for name, track in rows

@@ -22,7 +22,7 @@ from shardsim.units import format_bytes, format_flops, format_rate, format_secon
 from shardsim.vocabulary import Algorithm, Objective, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from fractions import Fraction
     from typing import IO
 
@@ -35,6 +35,18 @@ __all__ = ["plan_report", "render", "run_report", "topology_report"]
 
 WIDTH = 100
 MOST_ALTERNATIVES = 6
+SIGNS = {
+    Relation.EQUAL: "",
+    Relation.LOWER_BOUND: "≥ ",
+    Relation.UPPER_BOUND: "≤ ",
+    Relation.LIMIT: "→ ",
+}
+BOUNDS = {
+    Relation.EQUAL: "",
+    Relation.LOWER_BOUND: "at least ",
+    Relation.UPPER_BOUND: "at most ",
+    Relation.LIMIT: "with many chunks ",
+}
 
 
 def render(what: RenderableType, file: IO[str]) -> str:
@@ -95,7 +107,9 @@ def topology_report(topology: Topology, mesh: Mesh | None) -> RenderableType:
     peaks = ", ".join(f"{dtype.value} {format_rate(rate, 'FLOP')}" for dtype, rate in chip.peaks)
     table = _table("dimension", "axis", "size", "kind", "one way", "both ways", "latency")
     table.columns[2].justify = "right"
-    axis_of = {} if mesh is None else {axis.index: axis.name for axis in mesh.axes}
+    axis_of: dict[int | None, str] = {}
+    for axis in () if mesh is None else mesh.axes:
+        axis_of.update({segment.dimension: axis.name for segment in axis.segments})
     for index, dimension in enumerate(topology.dimensions):
         link = dimension.link
         table.add_row(
@@ -190,7 +204,7 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
         lines += [Text(name, style="bold"), *(_Sentence(text) for text in statements)]
     lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
     lines.append(Text(f"mesh {sizes}; dims {extents}; {_dtypes(plan)}"))
-    return [*lines, *(_axis(axis) for axis in plan.mesh.axes)]
+    return [*lines, *(line for axis in plan.mesh.axes for line in _axis(axis))]
 
 
 def _dtypes(plan: Plan) -> str:
@@ -202,14 +216,17 @@ def _dtypes(plan: Plan) -> str:
     return ", ".join([default.value, *(f"{name} {dtype}" for name, dtype in others.items())])
 
 
-def _axis(axis: Axis) -> RenderableType:
-    if axis.size == 1:
-        return _Sentence(f"{axis.name}: {axis.reason}")
-    rate = format_rate(axis.link.one_way_bandwidth)
-    where = f" along {axis.dimension}" if axis.dimension else ""
-    hop = f"{rate} one way, {format_seconds(axis.link.latency)} a hop"
-    kind = f"{axis.size} chips, {axis.kind.value}{where}, {hop}"
-    return _Sentence(f"{axis.name}: {kind}: {axis.reason}")
+def _axis(axis: Axis) -> Iterator[RenderableType]:
+    """What an axis lies on: a sentence for each ring, line or switch."""
+    if not axis.segments:
+        yield _Sentence(f"{axis.name}: {axis.reason}")
+    for segment in axis.segments:
+        link = segment.link
+        rate = format_rate(link.one_way_bandwidth)
+        step = f"{rate} one way, {format_seconds(link.latency)} a hop"
+        along = "" if segment.name == axis.name else f" along {segment.name}"
+        kind = f"{segment.size} chips, {segment.kind.value}{along}, {step}"
+        yield _Sentence(f"{axis.name}: {kind}: {segment.reason}")
 
 
 def _why(plan: Plan) -> list[RenderableType]:
@@ -253,7 +270,7 @@ def _work(step: Step) -> str:
 def _formulas(step: Step) -> tuple[str, str]:
     match step:
         case CollectiveStep():
-            bound = "≥ " if step.price.relation is Relation.LOWER_BOUND else ""
+            bound = SIGNS[step.price.relation]
             return format_seconds(step.price.book), bound + format_seconds(step.seconds)
         case MatmulStep():
             return format_seconds(step.seconds), format_seconds(step.seconds)
@@ -272,10 +289,11 @@ def _notes(plan: Plan) -> list[RenderableType]:
             "a collective works on V: the bytes of the whole array as one group of chips sees it"
         )
     for index, step in collectives:
-        axis, price = step.axis, step.price
-        link = f"w = {format_rate(axis.link.one_way_bandwidth)} one way"
-        hop = f"a = {format_seconds(axis.link.latency)}"
-        bound = "at least " if price.relation is Relation.LOWER_BOUND else ""
+        price = step.price
+        segment = step.call.group.segments[0]
+        link = f"w = {format_rate(segment.link.one_way_bandwidth)} one way"
+        hop = f"a = {format_seconds(segment.link.latency)}"
+        bound = BOUNDS[price.relation]
         notes.append(f"{index} exact, {_fabric(step)}: {bound}{price.exact_formula}, {link}, {hop}")
         notes.append(f"{index} book, any axis taken for a ring: {price.book_formula}")
     return [_Sentence(note) for note in notes]
@@ -283,8 +301,10 @@ def _notes(plan: Plan) -> list[RenderableType]:
 
 def _fabric(step: CollectiveStep) -> str:
     """What a collective runs on, and how where there is a choice."""
-    on = f"on a {step.axis.kind.value} of {step.axis.size}"
-    return on if step.algorithm is Algorithm.LINE else f"{on}, {step.algorithm.value}"
+    segments, method = step.call.group.segments, step.call.method
+    on = " and ".join(f"a {segment.kind.value} of {segment.size}" for segment in segments)
+    only = method.algorithms == (Algorithm.LINE,) and method.chunks == 1
+    return f"on {on}" if only else f"on {on}, {method.name}"
 
 
 def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:

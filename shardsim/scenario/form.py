@@ -1,24 +1,26 @@
-"""The form of a scenario: its keys, and what may stand under each."""
+"""The forms of a scenario and of one collective: the keys, and what may stand under each."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import Annotated
 
 from pydantic import PlainValidator, ValidationInfo
 
+from shardsim.catalogue.fields import Share
 from shardsim.documents import Record, described
-from shardsim.documents.fields import words
-from shardsim.errors import ScenarioError
+from shardsim.documents.fields import Count, Latency, Size, words
+from shardsim.errors import QuantityError, ScenarioError
 from shardsim.notation import Collective, Contraction, Reshard
 from shardsim.topology import Topology
-from shardsim.vocabulary import Algorithm, LatencyModel, Objective, Overlap, Policy
+from shardsim.units import parse_count
+from shardsim.vocabulary import Algorithm, LatencyModel, Objective, Overlap, Policy, Schedule
 
-__all__ = ["ScenarioForm"]
+__all__ = ["CollectiveForm", "MachineForm", "ScenarioForm"]
 
-NOT_YET = (
-    "strategies", "sweep", "uneven", "tile", "efficiency", "matmul_efficiency", "launch_overhead"
-)  # fmt: skip
+MOST_CHUNKS = 4096
+NOT_YET = ("strategies", "sweep", "uneven", "tile", "matmul_efficiency")
 
 
 def _either(*kinds: type, form: str, example: str) -> PlainValidator:
@@ -50,6 +52,16 @@ _Extents = Annotated[
 _Layout = Annotated[
     object, _either(str, dict, form="a mapping such as {X: x}", example="{X: x, Y: y}")
 ]
+_Devices = Annotated[
+    object,
+    _either(
+        *(str, list),
+        form="a list of coordinates such as [[0, 0], [0, 1]]",
+        example="[[0, 0], [0, 1], [1, 1], [1, 0]]",
+    ),
+]
+_Chip = Annotated[object, _either(str, list, int, form="the coordinates of a chip", example="0,0")]
+_Names = Annotated[object, _either(str, list, form="axes such as X,Y", example="X,Y")]
 _Words = Annotated[
     object,
     _either(str, dict, form="a word or a mapping such as {A: int8}", example="bf16"),
@@ -87,10 +99,26 @@ _Algorithm = Annotated[
     words(
         Algorithm,
         {
-            Algorithm.BALANCED: "both ways round, the least time",
-            Algorithm.WHOLE_SHARDS: "both ways, no block split",
-            Algorithm.HALF_SHARDS: "half of each block all the way round, each way",
-            Algorithm.ONE_DIRECTION: "everything one way round",
+            Algorithm.BALANCED: "on a ring, both ways round, the least time",
+            Algorithm.WHOLE_SHARDS: "on a ring, both ways, no block split",
+            Algorithm.HALF_SHARDS: "on a ring, half of each block all the way round, each way",
+            Algorithm.ONE_DIRECTION: "on a ring, everything one way round",
+            Algorithm.LINE: "on a line, both ways",
+            Algorithm.REDUCE_BROADCAST: "on a line, AllReduce by sums to the middle and back",
+            Algorithm.DIRECT: "at a switch, each chip to every other",
+            Algorithm.RING: "at a switch, each chip to the next only",
+            Algorithm.IN_NETWORK: "at a switch that adds, AllReduce",
+        },
+    ),
+]
+_Schedule = Annotated[
+    Schedule,
+    words(
+        Schedule,
+        {
+            Schedule.ROTATED: "several orders at once, each with an equal share of the data",
+            Schedule.BALANCED: "the same with shares that load all links alike",
+            Schedule.SEQUENTIAL: "one order, the whole of the data",
         },
     ),
 ]
@@ -116,18 +144,48 @@ _Objective = Annotated[
 ]
 
 
-class ScenarioForm(Record):
-    """The form of a scenario file."""
+def _chunks(value: object) -> int:
+    count = parse_count("" if value is None else value, "chunks")
+    if count > MOST_CHUNKS:
+        way_out = "write a smaller number: 16 is near the limit of many chunks"
+        raise QuantityError(f"chunks must be {MOST_CHUNKS:,} at most; it is {count}", way_out)
+    return count
 
-    name: str = ""
+
+def _whole(value: object, info: ValidationInfo) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or re.fullmatch(r"[+-]?\d{1,9}", text) is None:
+        why = f"{info.field_name} must be a whole number; it is {described(value)}"
+        raise QuantityError(why, "write it in digits, such as 1")
+    return int(text)
+
+
+Chunks = Annotated[int, PlainValidator(_chunks)]
+Whole = Annotated[int, PlainValidator(_whole)]
+
+
+class MachineForm(Record):
+    """What scenarios and single collectives say alike: the machine, and how collectives run."""
+
     topology: _Reference
     mesh: _Sizes | None = None
     layout: _Layout | None = None
+    devices: _Devices | None = None
+    latency_model: _LatencyModel = LatencyModel.ADDITIVE
+    algorithm: _Algorithm | None = None
+    schedule: _Schedule | None = None
+    chunks: Chunks | None = None
+    efficiency: Share | None = None
+    launch_overhead: Latency | None = None
+
+
+class ScenarioForm(MachineForm):
+    """The form of a scenario file."""
+
+    name: str = ""
     dims: _Extents
     dtype: _Words | None = None
     overlap: _Overlap = Overlap.ASYNC
-    latency_model: _LatencyModel = LatencyModel.ADDITIVE
-    algorithm: _Algorithm | None = None
     policy: _Policy = Policy.TEXTBOOK
     objective: _Objective = Objective.TIME
     program: _Lines
@@ -137,3 +195,16 @@ class ScenarioForm(Record):
     def not_yet(cls) -> tuple[str, ...]:
         """Keys of later versions."""
         return NOT_YET
+
+
+class CollectiveForm(MachineForm):
+    """The form of one collective: the arguments of `make_collective`."""
+
+    kind: str
+    size: Size
+    axes: _Names | None = None
+    shift: Whole | None = None
+    root: Whole | None = None
+    start: _Chip | None = None
+    end: _Chip | None = None
+    ways: Count | None = None

@@ -10,11 +10,12 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shardsim.catalogue import data_folder, find_topology, names_of
+from shardsim.catalogue import data_folder, names_of
 from shardsim.documents import (
     Document,
     Faults,
@@ -27,15 +28,15 @@ from shardsim.documents import (
     validate,
 )
 from shardsim.documents.fields import dtype_of
-from shardsim.errors import InputError, ScenarioError, Source
-from shardsim.mesh import Mesh, lay_mesh
+from shardsim.errors import ScenarioError, Source
 from shardsim.notation import Statement, parse
 from shardsim.program import Dtypes, Options, Program, arrays_of, bind_program
 from shardsim.scenario.expectations import Expectation, read_expectations
 from shardsim.scenario.form import ScenarioForm
+from shardsim.scenario.machine import check_algorithm, option_marks, read_mesh
 from shardsim.scenario.pairs import read_pairs, read_sizes
 from shardsim.topology import Topology
-from shardsim.vocabulary import Algorithm, Dtype
+from shardsim.vocabulary import Dtype
 
 __all__ = ["Scenario", "is_shipped", "load_scenario", "make_scenario"]
 
@@ -70,7 +71,7 @@ def load_scenario(path: str | os.PathLike[str], **changes: str) -> Scenario:
     _refuse_topology(document, path)
     if changes and isinstance(document.data, dict):
         kept = {at: mark for at, mark in document.marks.items() if at and at[0] not in changes}
-        document = Document({**document.data, **changes}, {**kept, **_option_marks(changes)})
+        document = Document({**document.data, **changes}, {**kept, **option_marks(changes)})
     return _scenario(document, file.stem, file.parent)
 
 
@@ -92,7 +93,7 @@ def _shipped_or(path: Path) -> Path:
     name = path.name.removesuffix(".yaml")
     if name in shipped:
         return shipped[name]
-    if name in names_of("topologies") or re.fullmatch(r"\w+:[\dx]+", name):
+    if name in names_of("topologies") or re.fullmatch(r"[\w*-]+:[\dx]+", name):
         raise ScenarioError(f"{path} is a topology, not a scenario", _to_name_it(path))
     raise ScenarioError(
         f"there is no file {path}; shipped: {', '.join(shipped)}",
@@ -121,10 +122,15 @@ def make_scenario(
     dims: Mapping[str, int] | str,
     mesh: Mapping[str, int] | str | None = None,
     layout: Mapping[str, str] | str | None = None,
+    devices: Sequence[Sequence[int]] | str | None = None,
     dtype: str | Mapping[str, str] | None = None,
     overlap: str = "async",
     latency_model: str = "additive",
     algorithm: str | None = None,
+    schedule: str | None = None,
+    chunks: int | str | None = None,
+    efficiency: float | str | Fraction | None = None,
+    launch_overhead: float | str | Fraction | None = None,
     policy: str = "textbook",
     objective: str = "time",
     name: str | None = None,
@@ -146,27 +152,27 @@ def make_scenario(
         "topology": topology,
         "mesh": mesh,
         "layout": layout,
+        "devices": devices,
         "dims": dims,
         "dtype": dtype,
         "overlap": overlap,
         "latency_model": latency_model,
         "algorithm": algorithm,
+        "schedule": schedule,
+        "chunks": chunks,
+        "efficiency": efficiency,
+        "launch_overhead": launch_overhead,
         "policy": policy,
         "objective": objective,
         "program": program,
     }
     data = {key: plain(value) for key, value in given.items() if value is not None}
-    return _scenario(Document(data, _option_marks(given)), "", None)
+    return _scenario(Document(data, _marks(given)), "", None)
 
 
-def _option_marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Mark]:
-    """Where the texts among the arguments stand: in the option of their name."""
-    marks: dict[tuple[str | int, ...], Mark] = {}
-    for key, value in given.items():
-        text = os.fspath(value) if isinstance(value, os.PathLike) else value
-        if isinstance(text, str):
-            origin = "expression" if key == "program" else f"--{key.replace('_', '-')}"
-            marks[key,] = Mark(Source(text, origin))
+def _marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Mark]:
+    """Where the texts among the arguments stand; lines of the program, one by one."""
+    marks = option_marks(given, {"program": "expression"})
     lines = plain(given.get("program"))
     for index, line in enumerate(lines if isinstance(lines, list) else ()):
         if isinstance(line, str):
@@ -177,13 +183,13 @@ def _option_marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Ma
 def _scenario(document: Document, default_name: str, base: Path | None) -> Scenario:
     form = validate(document, ScenarioForm, "the scenario")
     faults = Faults()
-    mesh = faults.attempt(lambda: _mesh(document, base))
+    mesh = faults.attempt(lambda: read_mesh(document, form, base))
     extents = faults.attempt(lambda: read_sizes(document, "dims", "dimension"))
     statements = faults.attempt(lambda: _statements(document))
     dtypes = faults.attempt(lambda: _dtypes(document, statements))
     expectations = faults.attempt(lambda: read_expectations(document))
     if mesh is not None and form.algorithm is not None:
-        faults.attempt(partial(_check_algorithm, document, form.algorithm, mesh))
+        faults.attempt(partial(check_algorithm, document, form.algorithm, mesh))
     program = None
     if mesh is not None and extents is not None and statements is not None:
         places = {name: place for name in extents if (place := document.key_place("dims", name))}
@@ -198,43 +204,13 @@ def _scenario(document: Document, default_name: str, base: Path | None) -> Scena
             overlap=form.overlap,
             latency_model=form.latency_model,
             algorithm=form.algorithm,
+            schedule=form.schedule,
+            chunks=form.chunks,
             policy=form.policy,
             objective=form.objective,
         ),
         expectations=expectations,
     )
-
-
-def _mesh(document: Document, base: Path | None) -> Mesh:
-    """The mesh over the topology; its faults are found even when the topology has some."""
-    faults = Faults()
-    reference = document.at("topology")
-    is_mapping = isinstance(reference.data, dict)
-    topology = faults.attempt(
-        lambda: find_topology(
-            reference if is_mapping else reference.data, document.source("topology"), base
-        )
-    )
-    sizes, layout = None, None
-    if document.has("mesh"):
-        sizes = faults.attempt(lambda: read_sizes(document, "mesh", "axis"))
-    if document.has("layout"):
-        pairs = faults.attempt(lambda: read_pairs(document, "layout"))
-        layout = {pair.name: str(pair.word) for pair in pairs or ()}
-    faults.raise_any()
-    assert topology is not None
-    key = next((key for key in ("layout", "mesh") if document.has(key)), "topology")
-    return lay_mesh(topology, sizes, layout, document.place(key))
-
-
-def _check_algorithm(document: Document, algorithm: Algorithm, mesh: Mesh) -> None:
-    """As the planner does it, but with the place."""
-    from shardsim.planner.reshard import check_algorithm
-
-    try:
-        check_algorithm(algorithm, mesh)
-    except InputError as error:
-        raise error.at(document.place("algorithm")) from None
 
 
 def _statements(document: Document) -> tuple[Statement, ...]:

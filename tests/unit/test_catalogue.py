@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 
 import shardsim.catalogue.shipped as shipped_module
-from shardsim.catalogue import chips, data_folder, find_topology, generation_of
+from shardsim.catalogue import chips, data_folder, find_topology, generation_of, names_of
 from shardsim.catalogue.clouds import shape_of
 from shardsim.documents import read_document
 from shardsim.errors import (
@@ -22,7 +22,7 @@ from shardsim.errors import (
     Source,
     TopologyError,
 )
-from shardsim.topology import WrapRule, fits
+from shardsim.topology import Generation, WrapRule, fits
 from shardsim.vocabulary import DimensionKind, Dtype
 
 T, G = 10**12, 10**9
@@ -83,14 +83,23 @@ NETWORKS = {
 }
 
 
+def tpu(name: str) -> Generation:
+    """A chip that is a TPU."""
+    made = chips()[name]
+    assert isinstance(made, Generation)
+    return made
+
+
 def test_the_chips_from_the_oldest_on() -> None:
-    assert list(chips()) == list(FIGURES) == list(NETWORKS)
+    tpus = [name for name, made in chips().items() if isinstance(made, Generation)]
+    assert tpus == list(FIGURES) == list(NETWORKS)
+    assert list(chips())[: len(tpus)] == tpus
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures(name: str) -> None:
     peaks, bandwidth, capacity, link = FIGURES[name]
-    made = chips()[name]
+    made = tpu(name)
     assert dict(made.chip.peaks) == {Dtype(word): rate * T for word, (rate, _) in peaks.items()}
     assert made.chip.hbm_bandwidth == bandwidth[0]
     assert made.chip.hbm_capacity == capacity[0]
@@ -113,7 +122,7 @@ def test_sources_of_the_figures(name: str) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks(name: str) -> None:
-    made = chips()[name]
+    made = tpu(name)
     assert (made.rank, made.pod, made.pod_chips, made.rule) == NETWORKS[name]
 
 
@@ -134,7 +143,7 @@ def test_aliases(word: str, name: str) -> None:
     assert generation_of(word) is chips()[name]
 
 
-R, L = "ring", "line"
+R, L, S = "ring", "line", "switch"
 PART_OF_16 = "{chip} wraps a dimension only when it is 16 long; this one is {size}"
 FULL_16 = "{chip} wraps a dimension that is 16 long"
 CUBES = "every dimension of {shape} is a multiple of 4 ({chip} joins 4x4x4 cubes)"
@@ -190,9 +199,10 @@ def test_spellings_of_one_slice(reference: str) -> None:
         ("v5x:4x4", TopologyError, "there is no chip 'v5x'; the catalogue has v2, v3", 1, 3),
         ("http://x", TopologyError, "there is no chip 'http'", 1, 4),
         (":4", TopologyError, "there is no chip ''", 1, 1),
-        ("h100:8", NotYetError, "chip 'h100' is a GPU; GPUs are not supported yet", 1, 4),
-        ("GB200_NVL72:72", NotYetError, "chip 'GB200_NVL72' is a GPU", 1, 11),
-        ("H100", NotYetError, "chip 'H100' is a GPU", 1, 4),
+        ("mi300x:8", NotYetError, "the catalogue has no figures of the GPU 'mi300x'", 1, 6),
+        ("GB300_NVL72:72", NotYetError, "the catalogue has no figures of the GPU 'GB300", 1, 11),
+        ("H800", NotYetError, "the catalogue has no figures of the GPU 'H800'; its GPUs are", 1, 4),
+        ("H100", TopologyError, "chip H100 needs a shape", 1, 4),
         ("v5e", TopologyError, "chip v5e needs a shape", 1, 3),
         ("Ironwood", TopologyError, "chip Ironwood needs a shape", 1, 8),
         ("v5e:", TopologyError, "a size is missing in 'v5e:'", 5, 1),
@@ -204,7 +214,7 @@ def test_spellings_of_one_slice(reference: str) -> None:
         ("7x:4x4x580", TopologyError, "7x:4x4x580 is larger than a 7x pod (9,216 chips)", 4, 7),
         ("v5e:2x2x2", TopologyError, "v5e:2x2x2 has 3 dimensions; v5e slices have 2", 5, 5),
         ("", TopologyError, "the topology is empty", 1, 1),
-        ("nothing", TopologyError, "there is no topology file 'nothing'; shipped: mixed", 1, 7),
+        ("nothing", TopologyError, "there is no topology file 'nothing'; shipped: a100", 1, 7),
         ("no.yaml", TopologyError, "there is no topology file 'no.yaml'", 1, 7),
         ("x/v5e:4", TopologyError, "there is no topology file 'x/v5e:4'", 1, 7),
         ("a\0b", TopologyError, "there is no topology file", 1, 3),
@@ -270,7 +280,7 @@ def test_the_names_of_google_cloud(reference: str, counted: str, way_out: str) -
 
 
 def test_a_shape_for_every_number_of_chips_that_has_one() -> None:
-    for generation in chips().values():
+    for generation in (tpu(name) for name in FIGURES):
         for count in range(1, 257):
             shape = shape_of(count, generation)
             if shape is None:
@@ -346,13 +356,38 @@ def test_a_topology_is_its_own_reference() -> None:
         ("ring-of-8", (8,), [R]),
         ("v5e-row-of-8.yaml", (8,), [L]),
         ("mixed-4x16", (4, 16), [L, R]),
+        ("slow-link-4x4", (4, 4), [L, L]),
+        ("broken-ring-of-8", (8,), [R]),
+        ("two-slices", (2, 4, 16), [S, L, R]),
+        ("a100-2-nodes-shared-nic", (2, 8), [S, S]),
     ],
 )
 def test_shipped_topologies(name: str, shape: tuple[int, ...], kinds: list[str]) -> None:
     topology = find_topology(name)
     assert topology.shape == shape
     assert [dimension.kind.value for dimension in topology.dimensions] == kinds
-    assert all(d.link == chips()["v5e"].link for d in topology.dimensions)
+    cabled = [d for d in topology.dimensions if d.kind is not DimensionKind.SWITCH]
+    assert all(d.link == tpu("v5e").link for d in cabled)
+
+
+def test_every_shipped_topology_is_tested() -> None:
+    shown = test_shipped_topologies.pytestmark[0].args[1]  # type: ignore[attr-defined]
+    assert sorted(name.removesuffix(".yaml") for name, *_ in shown) == names_of("topologies")
+
+
+def test_shipped_topologies_beside_what_they_change() -> None:
+    dcn, slice_ = find_topology("two-slices").dimensions[0], find_topology("2*v5e:4x16")
+    assert dcn.link.one_way_bandwidth == slice_.dimensions[0].link.one_way_bandwidth / 2
+    assert find_topology("two-slices").dimensions[1:] != slice_.dimensions[1:]  # reasons apart
+    assert find_topology("two-slices").shape == slice_.shape
+    shared, own = find_topology("a100-2-nodes-shared-nic"), find_topology("a100:2x8")
+    assert [d.link for d in shared.dimensions[1:]] == [d.link for d in own.dimensions[1:]]
+    assert shared.dimensions[0].link.one_way_bandwidth * 8 == 4 * 25 * G
+    assert own.dimensions[0].link.one_way_bandwidth * 8 == 8 * 25 * G
+    (slow, _), (back, link) = find_topology("slow-link-4x4").changed
+    assert (slow, back) == (((1, 2), (0, +1)), ((2, 2), (0, -1)))
+    assert link is not None
+    assert link.one_way_bandwidth * 3 == tpu("v5e").link.one_way_bandwidth
 
 
 def cluster(**changes: object) -> dict[str, object]:
@@ -369,6 +404,8 @@ def cluster(**changes: object) -> dict[str, object]:
         ({"links": "1", "size": 3}, R, "as given"),
         ({"size": 1}, L, "1 chip: no link"),
         ({"kind": "line"}, L, "as given"),
+        ({"kind": "switch"}, S, "as given"),
+        ({"kind": "switch", "size": 1, "reduces": "true"}, L, "1 chip: no link"),
         ({"kind": DimensionKind.LINE}, L, "as given"),
     ],
 )
@@ -395,12 +432,14 @@ def test_a_chip_of_its_own() -> None:
         ({"links": 2, "kind": "line"}, TopologyError, "links: 2 is for a ring of 2 chips"),
         ({"links": 3}, ScenarioError, "dimensions[0].links must be 1 or 2; it is '3'"),
         ({"links": True}, ScenarioError, "dimensions[0].links must be 1 or 2; it is 'True'"),
-        ({"kind": "switch"}, NotYetError, "dimensions[0].kind switch is not supported yet"),
+        ({"reduces": True}, TopologyError, "reduces is for a switch that can add; dimension x"),
+        ({"reduces": 1, "kind": "switch"}, ScenarioError, "dimensions[0].reduces must be true or"),
+        ({"links": 2, "kind": "switch"}, TopologyError, "links: 2 is for a ring of 2 chips"),
         ({"name": "a b"}, ScenarioError, "dimensions[0].name: 'a b' cannot be the name"),
         ({"name": 3}, ScenarioError, "dimensions[0].name must be text; it is 3"),
         ({"twist": 1}, ScenarioError, "unknown key 'twist' in dimensions[0]; allowed: name, size"),
         ({"size": 10**7}, TopologyError, "the topology has 10,000,000 chips; 1,000,000 are"),
-        ({"kind": "torus"}, ScenarioError, "dimensions[0].kind must be one of ring, line; it is"),
+        ({"kind": "torus"}, ScenarioError, "dimensions[0].kind must be one of ring, line, swi"),
         ({"bandwidth": 45}, QuantityError, "dimensions[0].bandwidth: 45 B/s is too slow to be"),
         ({"latency": 5}, QuantityError, "dimensions[0].latency: 5 s is too long to be meant"),
         ({"bandwidth": "45 Gbit/s"}, QuantityError, "dimensions[0].bandwidth: 'Gbit/s' is not"),
@@ -438,9 +477,9 @@ def test_dimensions_of_one_name_and_a_bad_chip_are_told_together() -> None:
     given = cluster()
     given["dimensions"] = given["dimensions"] * 2  # type: ignore[operator]
     with pytest.raises(InputErrors) as caught:
-        find_topology({**given, "chip": "a100"})
+        find_topology({**given, "chip": "b300"})
     assert [error.message[:25] for error in caught.value.errors] == [
-        "chip 'a100' is a GPU; GPU",
+        "the catalogue has no figu",
         "two dimensions are named ",
     ]
 

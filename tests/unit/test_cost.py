@@ -10,27 +10,55 @@ from fractions import Fraction
 
 import pytest
 
+from shardsim.call import Call
 from shardsim.cost import CostModel, Terms
 from shardsim.cost.book import book_seconds
-from shardsim.cost.exact import exact_terms, relation
+from shardsim.cost.exact import all_gather, all_reduce, all_to_all, reduce_scatter
+from shardsim.cost.relations import exact_terms, relation
 from shardsim.cost.terms import sum_of_largest
 from shardsim.cost.wire import wire_bytes
 from shardsim.errors import TopologyError
 from shardsim.hardware import Link
-from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, LatencyModel
-from tests.machines import CHIP, RING_ALGORITHMS, machine, mesh_of
+from shardsim.vocabulary import (
+    Algorithm,
+    CallKind,
+    CollectiveKind,
+    Dtype,
+    LatencyModel,
+    TransferKind,
+)
+from tests.machines import CHIP, RING_ALGORITHMS, call_on, machine, mesh_of
 
 V = Fraction(480)
-KINDS = {
+KINDS: dict[str, CallKind] = {
     "AG": CollectiveKind.ALL_GATHER,
     "RS": CollectiveKind.REDUCE_SCATTER,
     "AR": CollectiveKind.ALL_REDUCE,
     "A2A": CollectiveKind.ALL_TO_ALL,
 }
+LINES = (Algorithm.LINE, Algorithm.REDUCE_BROADCAST)
+SWITCHES = (Algorithm.DIRECT, Algorithm.RING, Algorithm.IN_NETWORK)
 
 
 def link(latency: Fraction | int) -> Link:
     return Link(Fraction(10), Fraction(latency))
+
+
+def fabric(algorithm: Algorithm) -> str:
+    """What an algorithm is for."""
+    return "line" if algorithm in LINES else "switch" if algorithm in SWITCHES else "ring"
+
+
+def called(kind: CallKind, algorithm: Algorithm | str, n: int, under: Link, **more: int) -> Call:
+    """A collective of V bytes over one ring, line or switch of n chips."""
+    asked = Algorithm(algorithm)
+    return call_on(
+        machine((n, fabric(asked)), link=under, reduces=True),
+        kind,
+        V,
+        algorithm=asked,
+        **more,  # type: ignore[arg-type]
+    )
 
 
 HALF = Fraction(1, 2)
@@ -82,6 +110,23 @@ ADDITIVE = [
     ("A2A", "line", 2, HALF, 12, HALF),
     # N = 3: blocks of 16/3; two cross a link of the line; its longest way is two hops
     ("A2A", "line", 3, HALF, Fraction(32, 3), 1),
+    # a switch: three blocks of 12 leave one port, one behind the other, or one after the other
+    ("AG", "direct", 4, HALF, 36, HALF),
+    ("AG", "ring", 4, HALF, 36, 3 * HALF),
+    ("RS", "direct", 4, HALF, 36, HALF),
+    ("AR", "direct", 4, HALF, 72, 1),
+    ("AR", "ring", 4, HALF, 72, 3),
+    ("AG", "direct", 2, HALF, 24, HALF),
+    # three blocks of 3; as a ring 3 + 2 + 1
+    ("A2A", "direct", 4, HALF, 9, HALF),
+    ("A2A", "ring", 4, HALF, 18, 3 * HALF),
+    # a switch that adds: five blocks of 12 leave a port, over two hops there and back
+    ("AR", "in_network", 4, HALF, 60, 1),
+    # a line's sums in one piece: to the middle and back, 2 x 2 hops of 48; of 2 x 1
+    ("AR", "reduce_broadcast", 4, HALF, 192, 2),
+    ("AR", "reduce_broadcast", 5, HALF, 192, 2),
+    ("AR", "reduce_broadcast", 3, HALF, 96, 1),
+    ("AR", "reduce_broadcast", 2, HALF, 96, 1),
 ]
 
 
@@ -92,9 +137,7 @@ def test_additive(
     kind: str, algorithm: str, n: int, latency: Fraction, bandwidth_term: Fraction,
     latency_term: Fraction,
 ) -> None:  # fmt: skip
-    found = exact_terms(
-        KINDS[kind], V, n, link(latency), Algorithm(algorithm), LatencyModel.ADDITIVE
-    )
+    found = exact_terms(called(KINDS[kind], algorithm, n, link(latency)), LatencyModel.ADDITIVE)
     assert found == Terms(Fraction(bandwidth_term), Fraction(latency_term))
     assert found.total == bandwidth_term + latency_term
 
@@ -119,6 +162,16 @@ FLOOR = [
     # four messages of 3 s across the middle of the line
     ("A2A", "line", 4, 4, 0, 16),
     ("A2A", "line", 4, 2, 12, 0),
+    # at a switch three blocks of 12, or of 3
+    ("AG", "direct", 4, 7, 36, 0),
+    ("AG", "direct", 4, 13, 0, 39),
+    ("AG", "ring", 4, 13, 0, 39),
+    ("A2A", "direct", 4, 2, 9, 0),
+    ("A2A", "direct", 4, 4, 0, 12),
+    # 9, 6 and 3, the last raised to 4
+    ("A2A", "ring", 4, 4, 15, 4),
+    ("AR", "reduce_broadcast", 4, 7, 192, 0),
+    ("AR", "reduce_broadcast", 4, 50, 0, 200),
 ]
 
 
@@ -129,8 +182,91 @@ def test_floor(
     kind: str, algorithm: str, n: int, latency: Fraction, bandwidth_term: Fraction,
     latency_term: Fraction,
 ) -> None:  # fmt: skip
-    found = exact_terms(KINDS[kind], V, n, link(latency), Algorithm(algorithm), LatencyModel.FLOOR)
+    found = exact_terms(called(KINDS[kind], algorithm, n, link(latency)), LatencyModel.FLOOR)
     assert found == Terms(Fraction(bandwidth_term), Fraction(latency_term))
+
+
+# Other transfers, in chunks and otherwise: what is asked, bandwidth term, latency term.
+
+TRANSFERS = [
+    # a block of 12 by one hop; two the shorter way; on a line those at the end go three hops back
+    (TransferKind.PERMUTE, "balanced", 4, {"shift": 1}, 12, HALF),
+    (TransferKind.PERMUTE, "balanced", 4, {"shift": 3}, 12, HALF),
+    (TransferKind.PERMUTE, "balanced", 4, {"shift": 2}, 24, 1),
+    (TransferKind.PERMUTE, "balanced", 4, {"shift": 4}, 0, 0),
+    (TransferKind.PERMUTE, "line", 4, {"shift": 1}, 36, 3 * HALF),
+    (TransferKind.PERMUTE, "line", 4, {"shift": 2}, 24, 1),
+    (TransferKind.PERMUTE, "direct", 4, {"shift": 2}, 12, HALF),
+    # all 48 over three hops: 3 x 48; in three chunks of 16, 3 + 3 - 1 of them
+    (TransferKind.SEND, "line", 4, {}, 144, 3 * HALF),
+    (TransferKind.SEND, "line", 4, {"chunks": 3}, 80, 3 * HALF),
+    (TransferKind.SEND, "line", 2, {"chunks": 3}, 48, HALF),
+    # h = 4: 3 + 4 - 1 chunks of 16
+    (CollectiveKind.ALL_REDUCE, "reduce_broadcast", 4, {"chunks": 3}, 96, 2),
+    (CollectiveKind.ALL_REDUCE, "in_network", 4, {"chunks": 3}, 60, 1),
+    # to chip 1 of a line: one block from below, two from above, 12 each
+    (TransferKind.GATHER, "line", 4, {"root": 1}, 24, 1),
+    (TransferKind.GATHER, "line", 4, {"root": 3}, 36, 3 * HALF),
+    # N = 4: 6 of the opposite chip comes behind the neighbour's 12
+    (TransferKind.GATHER, "balanced", 4, {"root": 2}, 18, HALF),
+    # N = 5: two blocks of 48/5 each way, the second passed on
+    (TransferKind.GATHER, "balanced", 5, {"root": 2}, Fraction(96, 5), 1),
+    (TransferKind.GATHER, "whole_shards", 4, {"root": 2}, 24, 1),
+    (TransferKind.GATHER, "one_direction", 4, {"root": 2}, 36, 3 * HALF),
+    # three blocks into one port
+    (TransferKind.GATHER, "direct", 4, {"root": 2}, 36, HALF),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "algorithm", "n", "more", "bandwidth_term", "latency_term"), TRANSFERS
+)
+def test_transfers(
+    kind: CallKind, algorithm: str, n: int, more: dict[str, int], bandwidth_term: Fraction,
+    latency_term: Fraction,
+) -> None:  # fmt: skip
+    found = exact_terms(called(kind, algorithm, n, link(HALF), **more), LatencyModel.ADDITIVE)
+    assert found == Terms(Fraction(bandwidth_term), Fraction(latency_term))
+
+
+def test_a_gather_on_a_ring_where_latency_is_long() -> None:
+    """The opposite chip's half, of 6, comes two hops of 10 after the start: 6 + 10 twice."""
+    call = called(TransferKind.GATHER, "balanced", 4, link(10))
+    assert exact_terms(call, LatencyModel.ADDITIVE) == Terms(Fraction(12), Fraction(20))
+
+
+TRANSFERS_BY_FLOOR = [
+    # hops of max(7, 12), max(13, 12)
+    (TransferKind.PERMUTE, "balanced", 4, 7, {"shift": 2}, 24, 0),
+    (TransferKind.PERMUTE, "balanced", 4, 13, {"shift": 2}, 0, 26),
+    # five chunks of 16, or of 17
+    (TransferKind.SEND, "line", 4, 15, {"chunks": 3}, 80, 0),
+    (TransferKind.SEND, "line", 4, 17, {"chunks": 3}, 0, 85),
+    (TransferKind.GATHER, "line", 4, 13, {"root": 1}, 0, 26),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "algorithm", "n", "latency", "more", "bandwidth_term", "latency_term"),
+    TRANSFERS_BY_FLOOR,
+)
+def test_transfers_by_floor(
+    kind: CallKind, algorithm: str, n: int, latency: int, more: dict[str, int],
+    bandwidth_term: Fraction, latency_term: Fraction,
+) -> None:  # fmt: skip
+    found = exact_terms(called(kind, algorithm, n, link(latency), **more), LatencyModel.FLOOR)
+    assert found == Terms(Fraction(bandwidth_term), Fraction(latency_term))
+
+
+@pytest.mark.parametrize("model", LatencyModel)
+@pytest.mark.parametrize("algorithm", [a for a in Algorithm if a not in SWITCHES[2:] + LINES[1:]])
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_the_forms_of_single_segments(n: int, algorithm: Algorithm, model: LatencyModel) -> None:
+    """The functions of the collectives' names are what a call over one segment costs."""
+    forms = {"AG": all_gather, "RS": reduce_scatter, "AR": all_reduce, "A2A": all_to_all}
+    for kind, form in forms.items():
+        alone = exact_terms(called(KINDS[kind], algorithm, n, link(HALF)), model)
+        assert form(V, n, link(HALF), algorithm, model) == alone
 
 
 BOOK = [
@@ -152,7 +288,54 @@ BOOK = [
 
 @pytest.mark.parametrize(("kind", "n", "latency", "seconds"), BOOK)
 def test_book(kind: str, n: int, latency: int, seconds: int) -> None:
-    assert book_seconds(KINDS[kind], V, n, link(latency)) == seconds
+    call = called(KINDS[kind], Algorithm.BALANCED, n, link(latency))
+    assert book_seconds(call.kind, V, call.group.segments) == seconds
+    # the book takes a line for a ring
+    line = called(KINDS[kind], Algorithm.LINE, n, link(latency))
+    assert book_seconds(call.kind, V, line.group.segments) == seconds
+
+
+BOOK_OF_SEVERAL = [
+    # kind, (size, what), seconds: two rings of W = 20, so V/40; latencies of 2 + 2 hops
+    ("AG", [(4, "ring"), (4, "ring")], [1, 1], 12),
+    ("AR", [(4, "ring"), (4, "ring")], [1, 1], 24),
+    ("A2A", [(4, "ring"), (4, "ring")], [1, 1], 4),
+    ("AG", [(4, "ring"), (4, "ring")], [100, 100], 400),
+    ("AG", [(4, "ring"), (6, "line"), (2, "ring")], [1, 1, 1], 8),
+    # a switch: V/w, w the port's, without latency; AllToAll V/Nw
+    ("AG", [(4, "switch")], [100], 48),
+    ("AR", [(4, "switch")], [100], 96),
+    ("A2A", [(4, "switch")], [100], 12),
+    # two tiers: V/8 to each chip of a node from outside, V inside it; the slower counts
+    ("AG", [(4, "switch"), (8, "switch")], [1, 1], 48),
+    ("A2A", [(4, "switch"), (8, "switch")], [1, 1], Fraction(48, 32)),
+    # slices: V/16 to each chip by its own port, and V over two rings
+    ("AG", [(2, "switch"), (4, "ring"), (4, "ring")], [0, 0, 0], 12),
+]
+
+
+@pytest.mark.parametrize(("kind", "dimensions", "latencies", "seconds"), BOOK_OF_SEVERAL)
+def test_book_over_several(
+    kind: str, dimensions: list[tuple[int, str]], latencies: list[int], seconds: Fraction
+) -> None:
+    topology = machine(*dimensions, links=[link(latency) for latency in latencies])
+    call = call_on(topology, KINDS[kind], V)
+    assert book_seconds(call.kind, V, call.group.segments) == seconds
+
+
+def test_book_where_the_outer_tier_is_slower() -> None:
+    """NICs of 1 byte/s: V/8 = 60 bytes by each, against V/10 inside."""
+    outer, inner = Link(Fraction(1), Fraction(0)), link(0)
+    call = call_on(machine((4, "switch"), (8, "switch"), links=[outer, inner]), KINDS["AG"], V)
+    assert book_seconds(call.kind, V, call.group.segments) == 60
+
+
+@pytest.mark.parametrize("kind", [TransferKind.PERMUTE, TransferKind.SEND])
+def test_book_of_other_transfers(kind: TransferKind) -> None:
+    """V/N over one link."""
+    for what in ("ring", "line", "switch"):
+        call = call_on(machine((4, what), link=link(1)), kind, V)
+        assert book_seconds(kind, V, call.group.segments) == 12
 
 
 WIRE = [
@@ -181,12 +364,71 @@ WIRE = [
     # line of 3, middle chip: 2 each way, of 160/3
     ("A2A", "line", 3, Fraction(640, 3)),
     ("A2A", "line", 2, 120),
+    ("AG", "direct", 4, 360),
+    ("AG", "ring", 4, 360),
+    ("AR", "direct", 4, 720),
+    # three blocks of 30; as a ring 3 + 2 + 1
+    ("A2A", "direct", 4, 90),
+    ("A2A", "ring", 4, 180),
+    # all four parts and the own sum, 120 each
+    ("AR", "in_network", 4, 600),
+    # an inner chip of a line passes V inwards and V outwards; of two the one sends, the other back
+    ("AR", "reduce_broadcast", 4, 960),
+    ("AR", "reduce_broadcast", 3, 960),
+    ("AR", "reduce_broadcast", 2, 480),
 ]
 
 
 @pytest.mark.parametrize(("kind", "algorithm", "n", "size"), WIRE)
 def test_bytes_on_the_wire(kind: str, algorithm: str, n: int, size: Fraction) -> None:
-    assert wire_bytes(KINDS[kind], V, n, Algorithm(algorithm)) == size
+    assert wire_bytes(called(KINDS[kind], algorithm, n, link(1))) == size
+
+
+WIRE_OF_TRANSFERS = [
+    # a block of 120, by each hop; a line of 4, shifted by one: the last one's block goes back over
+    # the inner chips, which send their own as well
+    (TransferKind.PERMUTE, "balanced", 4, {"shift": 1}, 120),
+    (TransferKind.PERMUTE, "balanced", 4, {"shift": 2}, 240),
+    (TransferKind.PERMUTE, "line", 4, {"shift": 1}, 240),
+    (TransferKind.PERMUTE, "direct", 4, {"shift": 2}, 120),
+    (TransferKind.SEND, "line", 4, {"chunks": 3}, 480),
+    # the root's neighbour
+    (TransferKind.GATHER, "line", 4, {"root": 0}, 360),
+    (TransferKind.GATHER, "line", 4, {"root": 2}, 240),
+    (TransferKind.GATHER, "balanced", 4, {"root": 0}, 180),
+    (TransferKind.GATHER, "whole_shards", 4, {"root": 0}, 240),
+    (TransferKind.GATHER, "half_shards", 4, {"root": 0}, 240),
+    (TransferKind.GATHER, "one_direction", 4, {"root": 0}, 360),
+    (TransferKind.GATHER, "direct", 4, {"root": 0}, 120),
+]
+
+
+@pytest.mark.parametrize(("kind", "algorithm", "n", "more", "size"), WIRE_OF_TRANSFERS)
+def test_bytes_on_the_wire_of_transfers(
+    kind: CallKind, algorithm: str, n: int, more: dict[str, int], size: int
+) -> None:
+    assert wire_bytes(called(kind, algorithm, n, link(1), **more)) == size
+
+
+WIRE_OF_SEVERAL = [
+    # 480 in 16 blocks of 30: a chip of a torus sends 15 of them, whatever the order
+    ("AG", [(4, "ring"), (4, "ring")], 450),
+    ("RS", [(4, "ring"), (4, "ring")], 450),
+    ("AR", [(4, "ring"), (4, "ring")], 900),
+    # both phases exchange all of a chip's 30 bytes: V/4 of 120 each
+    ("A2A", [(4, "ring"), (4, "ring")], 60),
+    # in 6 blocks of 80: x first, 2 blocks; then 3 along y
+    ("AG", [(3, "switch"), (2, "switch")], 400),
+    # inner chips of both lines: 5/4 of 120 and of 480, half in either order
+    ("AG", [(4, "line"), (4, "line")], 750),
+]
+
+
+@pytest.mark.parametrize(("kind", "dimensions", "size"), WIRE_OF_SEVERAL)
+def test_bytes_on_the_wire_over_several(
+    kind: str, dimensions: list[tuple[int, str]], size: int
+) -> None:
+    assert wire_bytes(call_on(machine(*dimensions, link=link(1)), KINDS[kind], V)) == size
 
 
 @pytest.mark.parametrize("model", LatencyModel)
@@ -195,9 +437,10 @@ def test_bytes_on_the_wire(kind: str, algorithm: str, n: int, size: Fraction) ->
 def test_one_chip_costs_nothing(
     kind: CollectiveKind, algorithm: Algorithm, model: LatencyModel
 ) -> None:
-    assert exact_terms(kind, V, 1, link(1), algorithm, model) == Terms(Fraction(0), Fraction(0))
-    assert book_seconds(kind, V, 1, link(1)) == 0
-    assert wire_bytes(kind, V, 1, algorithm) == 0
+    call = called(kind, algorithm, 1, link(1))
+    assert exact_terms(call, model) == Terms(Fraction(0), Fraction(0))
+    assert book_seconds(kind, V, call.group.segments) == 0
+    assert wire_bytes(call) == 0
 
 
 RELATIONS = [
@@ -209,6 +452,11 @@ RELATIONS = [
     ("A2A", "balanced", 4, 1, "additive", "equal"),
     ("AG", "line", 4, 1, "additive", "equal"),
     ("AR", "line", 64, 1, "additive", "equal"),
+    ("AR", "reduce_broadcast", 5, 1, "additive", "equal"),
+    ("AG", "direct", 8, 1, "additive", "equal"),
+    ("A2A", "ring", 8, 1, "floor", "equal"),
+    # the more chunks, the nearer
+    ("AR", "in_network", 8, 1, "additive", "limit"),
 ]
 
 
@@ -216,7 +464,7 @@ RELATIONS = [
 def test_relation_to_the_simulation(
     kind: str, algorithm: str, n: int, latency: int, model: str, expected: str
 ) -> None:
-    found = relation(KINDS[kind], n, link(latency), Algorithm(algorithm), LatencyModel(model))
+    found = relation(called(KINDS[kind], algorithm, n, link(latency)), LatencyModel(model))
     assert found.value == expected
 
 
@@ -230,8 +478,9 @@ def test_sum_of_largest() -> None:
 
 
 def test_the_price_of_a_collective() -> None:
-    axis = mesh_of(machine((4, "ring"), link=link(HALF))).axis("X")
-    price = CostModel().collective(CollectiveKind.ALL_GATHER, V, axis, Algorithm.BALANCED)
+    cost = CostModel()
+    group = mesh_of(machine((4, "ring"), link=link(HALF))).group(("X",))
+    price = cost.collective(cost.call(CollectiveKind.ALL_GATHER, group, V))
     assert price.book == 24
     assert price.exact == Terms(Fraction(18), Fraction(1))
     assert price.wire_bytes == 360

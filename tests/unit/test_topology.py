@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from shardsim.errors import TopologyError
-from shardsim.hardware import Link
-from shardsim.topology import Dimension, Generation, Topology, WrapRule, fits, slice_topology
-from shardsim.vocabulary import DimensionKind
+from shardsim.hardware import Calibration, Curve, Link
+from shardsim.timeline import Port
+from shardsim.topology import (
+    Coordinate,
+    Dimension,
+    Generation,
+    LinkKey,
+    Topology,
+    WrapRule,
+    fits,
+    slice_topology,
+)
+from shardsim.vocabulary import CollectiveKind, DimensionKind
 from tests.machines import CHIP, LINK, machine
 
 # the graph
@@ -123,9 +134,151 @@ def test_topology_as_json() -> None:
                 "reason": "as given",
                 "one_way_bandwidth_bytes_per_second": 45e9,
                 "latency_seconds": 1e-6,
+                "reduces": False,
             }
         ],
+        "overrides": [],
+        "missing": [],
+        "calibration": {
+            "efficiency": 1,
+            "launch_overhead_seconds": 0.0,
+            "collectives": [],
+            "source": "",
+            "band": "",
+        },
     }
+
+
+# switches, and what differs from the rest
+
+PORTS = machine((2, "switch"), (3, "ring"))
+SLOW = Link(Fraction(10**9), Fraction(3, 10**6))
+
+
+def with_changes(
+    topology: Topology, changed: dict[tuple[Coordinate, LinkKey], Link | None], *missing: Coordinate
+) -> Topology:
+    return replace(topology, changed=tuple(changed.items()), missing=frozenset(missing))
+
+
+def test_a_switch_is_a_node_between_its_chips() -> None:
+    graph = PORTS.graph()
+    switches = sorted(node for node in graph.nodes if -1 in node)
+    assert switches == [(-1, 0), (-1, 1), (-1, 2)]
+    assert graph.number_of_nodes() == 6 + 3
+    # a port out and one in for each chip, and two rings of 3
+    assert graph.number_of_edges() == 6 * 2 + 2 * 6
+    assert graph.has_edge((0, 1), (-1, 1), (0, +1))
+    assert graph.has_edge((-1, 1), (0, 1), (0, -1))
+    assert PORTS.dimensions[0].directed_links == 4
+
+
+def test_the_way_through_a_switch() -> None:
+    fast = with_changes(PORTS, {((0, 0), (0, +1)): SLOW})
+    (hop,) = fast.route((0, 0), (1, 0))
+    assert hop.to == (1, 0)
+    assert hop.tracks == (Port((0, 0), "x", +1), Port((1, 0), "x", -1))
+    assert hop.link == SLOW  # the slower port, and the later
+    (back,) = fast.route((1, 0), (0, 0))
+    assert back.link == LINK
+    assert fast.to_switch((0, 0), 0).link == Link(SLOW.one_way_bandwidth, SLOW.latency / 2)
+    assert fast.from_switch((0, 0), 0).link == Link(LINK.one_way_bandwidth, LINK.latency / 2)
+
+
+def test_a_missing_chip_has_no_links() -> None:
+    topology = with_changes(machine((3, "ring"), (3, "line")), {}, (1, 1))
+    assert (topology.size, topology.is_regular) == (8, False)
+    assert (1, 1) not in list(topology.coordinates())
+    assert topology.link((0, 1), (0, +1)) is None
+    assert topology.link((1, 1), (0, +1)) is None
+    graph = topology.graph()
+    # 9 chips had 3 x 6 + 3 x 4 links; the one in the middle had 8 to and from it
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (8, 30 - 8)
+
+
+def test_a_detour_round_a_missing_link() -> None:
+    ring = with_changes(machine((4, "ring")), {((0,), (0, +1)): None})
+    assert [hop.to for hop in ring.route((0,), (1,))] == [(3,), (2,), (1,)]
+    assert [hop.to for hop in ring.route((1,), (0,))] == [(0,)]
+    line = with_changes(machine((3, "line")), {((0,), (0, +1)): None})
+    with pytest.raises(TopologyError, match=r"no way leads from chip \(0,\) to chip \(2,\)"):
+        line.route((0,), (2,))
+
+
+APART = [
+    (machine((3, "line")), {}, (), None),
+    (machine((3, "line")), {((0,), (0, +1)): None}, (), ((0,), (1,))),
+    (machine((3, "line")), {((1,), (0, -1)): None}, (), ((1,), (0,))),
+    (machine((3, "line")), {}, ((1,),), ((0,), (2,))),
+    (machine((3, "line")), {}, ((0,),), None),
+    (machine((3, "ring")), {((0,), (0, +1)): None}, (), None),
+    (machine((3, "ring")), {((0,), (0, +1)): None, ((0,), (0, -1)): None}, (), ((0,), (1,))),
+    (machine((3, "switch")), {}, ((1,),), None),
+    (machine((3, "switch")), {((2,), (0, +1)): None}, (), ((2,), (0,))),
+    (machine((3, "switch")), {((2,), (0, -1)): None}, (), ((0,), (2,))),
+    (PORTS, {((1, 2), (0, -1)): None}, (), None),
+    (machine((1, "line")), {}, (), None),
+]
+
+
+@pytest.mark.parametrize(("topology", "changed", "missing", "ends"), APART, ids=range(len(APART)))
+def test_chips_that_cannot_reach_each_other(
+    topology: Topology,
+    changed: dict[tuple[Coordinate, LinkKey], Link | None],
+    missing: tuple[Coordinate, ...],
+    ends: tuple[Coordinate, Coordinate] | None,
+) -> None:
+    assert with_changes(topology, changed, *missing).cut_apart() == ends
+
+
+def test_what_differs_as_json() -> None:
+    curve = Curve(
+        kind=CollectiveKind.ALL_GATHER,
+        chips=2,
+        launch=Fraction(4, 10**6),
+        points=((Fraction(1024), Fraction(1, 4)), (Fraction(1, 2), Fraction(1))),
+    )
+    calibration = Calibration(
+        efficiency=Fraction(9, 10),
+        launch_overhead=Fraction(5, 10**6),
+        curves=(curve,),
+        source="a table",
+        band="10 %",
+    )
+    changed = {((0, 0), (0, +1)): SLOW, ((0, 1), (1, -1)): None, ((1, 1), (0, -1)): None}
+    topology = replace(with_changes(PORTS, changed, (1, 2)), calibration=calibration)
+    found = topology.to_dict()
+    assert found["chips"] == 5
+    assert found["overrides"] == [
+        {
+            "dimension": "x",
+            "chip": [0, 0],
+            "port": "out",
+            "one_way_bandwidth_bytes_per_second": 10**9,
+            "latency_seconds": 3e-6,
+        },
+        {"dimension": "y", "from": [0, 1], "to": [0, 0], "removed": True},
+        {"dimension": "x", "chip": [1, 1], "port": "in", "removed": True},
+    ]
+    assert found["missing"] == [[1, 2]]
+    assert found["calibration"] == {
+        "efficiency": 0.9,
+        "launch_overhead_seconds": 5e-6,
+        "collectives": [
+            {
+                "op": "all_gather",
+                "chips": 2,
+                "launch_seconds": 4e-6,
+                "points": [[1024, 0.25], [0.5, 1]],
+            }
+        ],
+        "source": "a table",
+        "band": "10 %",
+    }
+    assert [(d["kind"], d["reduces"]) for d in found["dimensions"]] == [
+        ("switch", False),
+        ("ring", False),
+    ]
 
 
 # when a dimension wraps

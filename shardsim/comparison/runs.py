@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shardsim.cost import CostModel
+from shardsim.cost import CostModel, Wanted
 from shardsim.planner import CollectiveStep, MatmulStep, make_plan
 from shardsim.planner.steps import step_dict, value_dict
 from shardsim.timeline import length
 from shardsim.timeline import overlap as common
 from shardsim.units import Bytes, Seconds, format_seconds, number
-from shardsim.vocabulary import Overlap
+from shardsim.vocabulary import DimensionKind, Overlap
 
 if TYPE_CHECKING:
     from shardsim.mesh import Axis
@@ -157,13 +157,28 @@ class Check:
 
 
 def _axis_dict(axis: Axis) -> dict[str, Any]:
+    """An axis as in the JSON; `kind` and the rates are those of its first segment."""
+    parts = [
+        {
+            "name": segment.name,
+            "size": segment.size,
+            "kind": segment.kind.value,
+            "reason": segment.reason,
+            "hops_per_step": segment.stride,
+            "one_way_bandwidth_bytes_per_second": number(segment.link.one_way_bandwidth),
+            "latency_seconds": float(segment.link.latency),
+        }
+        for segment in axis.segments
+    ]
+    first = parts[0] if parts else {"kind": DimensionKind.LINE.value}
+    rates = {key: first[key] for key in first if key.endswith(("per_second", "_seconds"))}
     return {
         "name": axis.name,
         "size": axis.size,
-        "kind": axis.kind.value,
+        "kind": first["kind"],
         "reason": axis.reason,
-        "one_way_bandwidth_bytes_per_second": number(axis.link.one_way_bandwidth),
-        "latency_seconds": float(axis.link.latency),
+        **rates,
+        "segments": parts,
     }
 
 
@@ -172,10 +187,11 @@ def plan_scenario(scenario: Scenario) -> Plan:
     options = scenario.options
     return make_plan(
         scenario.program,
-        CostModel(options.latency_model),
+        CostModel(
+            options.latency_model, Wanted(options.algorithm, options.schedule, options.chunks)
+        ),
         policy=options.policy,
         objective=options.objective,
-        algorithm=options.algorithm,
     )
 
 

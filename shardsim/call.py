@@ -1,0 +1,211 @@
+"""Which collective, over which chips, by which method, on how many bytes: what is to be done.
+
+Formulas price a call and step programs carry it out; neither knows of the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from shardsim.errors import PlanError
+from shardsim.units import Bytes, Seconds
+from shardsim.vocabulary import (
+    Algorithm,
+    CallKind,
+    CollectiveKind,
+    DimensionKind,
+    Schedule,
+    TransferKind,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shardsim.hardware import Calibration
+    from shardsim.mesh import Group, Segment
+
+__all__ = [
+    "ALGORITHMS",
+    "Call",
+    "Method",
+    "Stream",
+    "choose_algorithm",
+    "make_call",
+    "rotations",
+]
+
+Share = tuple[Fraction, Fraction]
+WHOLE: Share = (Fraction(0), Fraction(1))
+
+ALGORITHMS = {
+    DimensionKind.RING: (
+        Algorithm.BALANCED,
+        Algorithm.WHOLE_SHARDS,
+        Algorithm.HALF_SHARDS,
+        Algorithm.ONE_DIRECTION,
+    ),
+    DimensionKind.LINE: (Algorithm.LINE, Algorithm.REDUCE_BROADCAST),
+    DimensionKind.SWITCH: (Algorithm.DIRECT, Algorithm.RING, Algorithm.IN_NETWORK),
+}
+"""The algorithms of each kind, the default first."""
+
+ONLY_ALL_REDUCE = (Algorithm.REDUCE_BROADCAST, Algorithm.IN_NETWORK)
+
+
+class Stream(NamedTuple):
+    """A share [low, high) of every block, and the order in which its segments are gathered.
+
+    AllGather and AllToAll go through the order forwards, ReduceScatter backwards.
+    """
+
+    order: tuple[int, ...]
+    share: Share = WHOLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """How a collective is carried out.
+
+    Attributes:
+        algorithms: One for each segment of the group.
+        streams: Orders of the segments, with disjoint shares that make up the whole.
+        schedule: What the streams are called.
+        chunks: Into how many equal parts each stream's share is cut; they follow each other.
+    """
+
+    algorithms: tuple[Algorithm, ...]
+    streams: tuple[Stream, ...]
+    schedule: Schedule = Schedule.SEQUENTIAL
+    chunks: int = 1
+
+    def jobs(self) -> Iterator[Stream]:
+        """The chunks of all streams, in the order in which a link serves them."""
+        for chunk in range(self.chunks):
+            for order, (low, high) in self.streams:
+                part = (high - low) / self.chunks
+                yield Stream(order, (low + part * chunk, low + part * (chunk + 1)))
+
+    @property
+    def name(self) -> str:
+        """The word of the JSON: the algorithm, or the schedule and each segment's algorithm."""
+        names = ", ".join(algorithm.value for algorithm in self.algorithms)
+        text = names if len(self.algorithms) == 1 else f"{self.schedule.value}({names})"
+        return text if self.chunks == 1 else f"{text} in {self.chunks} chunks"
+
+
+def rotations(count: int, shares: tuple[Fraction, ...] | None = None) -> tuple[Stream, ...]:
+    """The rotated orders of `count` segments, each with a share of the data (equal by default).
+
+    >>> [(stream.order, str(stream.share[1])) for stream in rotations(2)]
+    [((0, 1), '1/2'), ((1, 0), '1')]
+    """
+    orders = [tuple((first + step) % count for step in range(count)) for first in range(count)]
+    return in_shares(orders, shares or (Fraction(1, count),) * count)
+
+
+def in_shares(orders: list[tuple[int, ...]], shares: tuple[Fraction, ...]) -> tuple[Stream, ...]:
+    """A stream for each order whose share is not nothing."""
+    ends = [Fraction(0), *itertools.accumulate(shares)]
+    assert ends[-1] == 1
+    return tuple(
+        Stream(order, (low, high))
+        for order, (low, high) in zip(orders, itertools.pairwise(ends), strict=True)
+        if low < high
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One collective to be done by all groups of chips at once.
+
+    Attributes:
+        kind: Which.
+        group: The chips, and the segments under them.
+        method: How.
+        size: V in bytes, as one group sees it.
+        shift: Permute: by how many places up its one segment.
+        root: Gather: the number of the chip in its group that gets everything.
+        efficiency: The share of every bandwidth that messages reach.
+        launch: Seconds before the first message.
+    """
+
+    kind: CallKind
+    group: Group
+    method: Method
+    size: Bytes
+    shift: int = 1
+    root: int = 0
+    efficiency: Fraction = Fraction(1)
+    launch: Seconds = Fraction(0)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether each step is one link that no other step uses, and all links are alike."""
+        return self.group.is_physical
+
+
+def choose_algorithm(
+    wanted: Algorithm | None, segment: Segment, kind: CallKind, calibration: Calibration
+) -> Algorithm:
+    """The algorithm for a segment: the one asked for where it can run there, else its own.
+
+    Measured curves of a switch are those of rings of messages, of AllToAll of direct ones.
+    """
+    own = ALGORITHMS[segment.kind]
+    if wanted in own and (kind is CollectiveKind.ALL_REDUCE or wanted not in ONLY_ALL_REDUCE):
+        return wanted
+    measured = any(curve.kind is kind for curve in calibration.curves)
+    if segment.kind is DimensionKind.SWITCH and measured and kind is not CollectiveKind.ALL_TO_ALL:
+        return Algorithm.RING
+    return own[0]
+
+
+def make_call(
+    kind: CallKind,
+    group: Group,
+    size: Bytes,
+    method: Method,
+    *,
+    shift: int = 1,
+    root: int = 0,
+) -> Call:
+    """A call as the topology's calibration has it.
+
+    Raises:
+        PlanError: the method cannot do this collective on these segments.
+    """
+    _check(kind, group, method)
+    curve = group.mesh.topology.calibration.curve(kind, group.size)
+    return Call(
+        kind=kind,
+        group=group,
+        method=method,
+        size=Fraction(size),
+        shift=shift,
+        root=root,
+        efficiency=curve.efficiency(Fraction(size)),
+        launch=curve.launch,
+    )
+
+
+def _check(kind: CallKind, group: Group, method: Method) -> None:
+    for segment, algorithm in zip(group.segments, method.algorithms, strict=True):
+        if algorithm is Algorithm.IN_NETWORK and not segment.reduces:
+            raise PlanError(
+                f"the switch {segment.name} cannot add: algorithm in_network needs one that can",
+                "choose direct or ring, or write reduces: true for the switch in a topology file",
+            )
+        if algorithm in ONLY_ALL_REDUCE and len(group.segments) > 1:
+            raise PlanError(
+                f"algorithm {algorithm.value} is for one segment; "
+                f"{', '.join(group.axes)} lie on {len(group.segments)}",
+                "name one axis, or choose another algorithm",
+            )
+    if kind is TransferKind.PERMUTE and len(group.segments) > 1:
+        raise PlanError(
+            f"a shift along {', '.join(group.axes)} crosses {len(group.segments)} segments",
+            "shift along an axis that lies on one ring, line or switch",
+        )

@@ -1,0 +1,315 @@
+"""One collective by itself: its three times, and bandwidths as benchmarks count them.
+
+The convention is that of nccl-tests. S is the size that a benchmark names: the whole array of an
+AllGather or ReduceScatter, the local array of an AllReduce, what one chip sends in an AllToAll.
+algbw is S over the time. busbw is algbw times the share of S that a ring of messages would send
+from each chip: (n-1)/n, of an AllReduce 2(n-1)/n. Where the algorithm is no ring, busbw may be
+above what any wire carries; the wire utilisation never is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shardsim.comparison.advice import advice_for
+from shardsim.comparison.traffic import LinkUse, traffic
+from shardsim.cost import CollectivePrice, CostModel, Wanted
+from shardsim.cost.choice import order_prices
+from shardsim.errors import PlanError, TopologyError
+from shardsim.mesh import Mesh, lay_mesh
+from shardsim.units import Bytes, BytesPerSecond, Seconds, number
+from shardsim.vocabulary import CallKind, CollectiveKind, LatencyModel, Relation, TransferKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shardsim.call import Call
+    from shardsim.timeline import Timeline
+    from shardsim.topology import Coordinate, Topology
+
+__all__ = ["CollectiveRun", "Orders", "run_collective", "send_calls"]
+
+SIZE_MEANS = {
+    CollectiveKind.ALL_GATHER: "the gathered array",
+    CollectiveKind.REDUCE_SCATTER: "the array that each chip holds before",
+    CollectiveKind.ALL_REDUCE: "the array that each chip holds",
+    CollectiveKind.ALL_TO_ALL: "what each chip sends, its own part counted",
+    TransferKind.PERMUTE: "what each chip sends",
+    TransferKind.GATHER: "the gathered array",
+    TransferKind.SEND: "what is sent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """The orders of segments that a collective over several could take, with their prices.
+
+    Attributes:
+        names: The segments.
+        prices: Exact seconds of each order (by index into names), cheapest first.
+    """
+
+    names: tuple[str, ...]
+    prices: tuple[tuple[tuple[int, ...], Seconds], ...]
+
+    def text(self, order: Sequence[int]) -> str:
+        """An order for people: `node, then gpu`."""
+        return ", then ".join(self.names[at] for at in order)
+
+
+@dataclass(frozen=True)
+class CollectiveRun:
+    """One collective, its price and its simulation.
+
+    Attributes:
+        calls: The collective; several where a transfer is split over several ways.
+        prices: Of each call.
+        timeline: All of them, started together.
+        latency_model: What a hop costs.
+    """
+
+    calls: tuple[Call, ...]
+    prices: tuple[CollectivePrice, ...]
+    timeline: Timeline
+    latency_model: LatencyModel
+
+    @property
+    def call(self) -> Call:
+        """The first call."""
+        return self.calls[0]
+
+    @property
+    def price(self) -> CollectivePrice:
+        """The price of the call that takes longest."""
+        return max(self.prices, key=lambda price: price.exact.total)
+
+    @property
+    def topology(self) -> Topology:
+        """Where it runs."""
+        return self.call.group.mesh.topology
+
+    @property
+    def kind(self) -> CallKind:
+        """Which collective."""
+        return self.call.kind
+
+    @property
+    def chips(self) -> int:
+        """Chips that take part together: n."""
+        return 2 if self.kind is TransferKind.SEND else self.call.group.size
+
+    @property
+    def size(self) -> Bytes:
+        """V in bytes."""
+        return sum((call.size for call in self.calls), Fraction(0))
+
+    @property
+    def benchmark_size(self) -> Bytes:
+        """S in bytes: the size that a benchmark names; `SIZE_MEANS` says of what."""
+        per_chip = self.kind in (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
+        return self.size / self.chips if per_chip else self.size
+
+    @property
+    def simulated(self) -> Seconds:
+        """Seconds by simulation."""
+        return self.timeline.makespan
+
+    @property
+    def algbw(self) -> BytesPerSecond:
+        """S over the simulated time."""
+        return self.benchmark_size / self.simulated if self.simulated else Fraction(0)
+
+    @property
+    def busbw(self) -> BytesPerSecond:
+        """What a ring of messages sends from each chip, over the simulated time."""
+        share = Fraction(self.chips - 1, self.chips)
+        if self.kind is CollectiveKind.ALL_REDUCE:
+            share *= 2
+        if self.kind in (TransferKind.PERMUTE, TransferKind.SEND):
+            share = Fraction(1)
+        return self.algbw * share
+
+    @cached_property
+    def links(self) -> tuple[LinkUse, ...]:
+        """The links used, the busiest first."""
+        return traffic(self.timeline, self.topology)
+
+    @property
+    def wire_utilization(self) -> Fraction:
+        """Of the busiest link's bandwidth, how much was used; never above 1."""
+        return max((use.utilization for use in self.links), default=Fraction(0))
+
+    @cached_property
+    def orders(self) -> Orders | None:
+        """The orders that a collective over a few segments could take one after the other."""
+        group = self.call.group
+        if not 1 < len(group.segments) < 5 or self.kind is TransferKind.GATHER:
+            return None
+        prices = order_prices(
+            self.kind, group, self.size, self.call.method.algorithms, self.latency_model
+        )
+        ranked = sorted(prices.items(), key=lambda item: (item[1], item[0]))
+        return Orders(tuple(segment.name for segment in group.segments), tuple(ranked))
+
+    @cached_property
+    def advice(self) -> tuple[str, ...]:
+        """Where another order of chips would be better, with both prices."""
+        return advice_for(self.call, self.simulated, self.latency_model)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the closed form stands to the simulation as it says."""
+        exact = self.price.exact.total
+        match self.price.relation:
+            case Relation.EQUAL:
+                return self.simulated == exact
+            case Relation.UPPER_BOUND:
+                return self.simulated <= exact
+            case _:
+                return self.simulated >= exact
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of `collective --json`."""
+        call, price = self.call, self.price
+        orders = self.orders
+        return {
+            "format": "shardsim/collective/1",
+            "op": self.kind.value,
+            "topology": self.topology.name,
+            "chips": self.chips,
+            "axes": list(call.group.axes),
+            "segments": [
+                {
+                    "name": segment.name,
+                    "size": segment.size,
+                    "kind": segment.kind.value,
+                    "reason": segment.reason,
+                    "hops_per_step": segment.stride,
+                }
+                for segment in call.group.segments
+            ],
+            "algorithm": call.method.name,
+            "bytes": number(self.size),
+            "bytes_per_chip": number(self.size / self.chips),
+            "benchmark_bytes": number(self.benchmark_size),
+            "benchmark_bytes_are": SIZE_MEANS[self.kind],
+            "wire_bytes_per_chip": number(price.wire_bytes),
+            "efficiency": float(call.efficiency),
+            "launch_seconds": float(call.launch),
+            "book_seconds": float(price.book),
+            "exact_seconds": float(price.exact.total),
+            "relation": price.relation.value,
+            "simulated_seconds": float(self.simulated),
+            "book_formula": price.book_formula,
+            "exact_formula": price.exact_formula,
+            "algbw_bytes_per_second": float(self.algbw),
+            "busbw_bytes_per_second": float(self.busbw),
+            "wire_utilization": float(self.wire_utilization),
+            "busiest_link": self.links[0].to_dict() if self.links else None,
+            "orders": [
+                {"order": [orders.names[at] for at in order], "exact_seconds": float(seconds)}
+                for order, seconds in orders.prices
+            ]
+            if orders
+            else [],
+            "advice": list(self.advice),
+        }
+
+
+def run_collective(
+    kind: CallKind,
+    size: Bytes,
+    mesh: Mesh,
+    axes: tuple[str, ...] = (),
+    *,
+    wanted: Wanted | None = None,
+    latency_model: LatencyModel = LatencyModel.ADDITIVE,
+    shift: int = 1,
+    root: int = 0,
+) -> CollectiveRun:
+    """Prices and simulates one collective.
+
+    Args:
+        kind: Which; `send` has a function of its own, see `send_calls`.
+        size: V in bytes.
+        mesh: Where.
+        axes: Over which axes; all by default.
+        wanted: Algorithm, schedule and chunks.
+        latency_model: What a hop costs.
+        shift: Permute: by how many places up.
+        root: Gather: the number of the chip that gets everything.
+
+    Raises:
+        PlanError: the collective cannot be done so.
+    """
+    from shardsim.call import make_call
+
+    cost = CostModel(latency_model, wanted or Wanted())
+    names = axes or tuple(mesh.sizes)
+    group = mesh.group(names)
+    if not 0 <= root < group.size:
+        raise PlanError(
+            f"chip {root} is not in the group: {', '.join(names)} number {group.size} chips",
+            f"name a chip from 0 to {group.size - 1}",
+        )
+    method = cost.method(kind, group, size)
+    call = make_call(kind, group, size, method, shift=shift, root=root)
+    return _run((call,), cost)
+
+
+def send_calls(
+    topology: Topology,
+    start: Coordinate,
+    end: Coordinate,
+    size: Bytes,
+    *,
+    ways: int = 1,
+    chunks: int | None = None,
+    latency_model: LatencyModel = LatencyModel.ADDITIVE,
+) -> CollectiveRun:
+    """Sends bytes from one chip to another, over several ways that share no link.
+
+    Way number i goes along the dimensions from the i-th on, round. Each carries an equal part, cut
+    in chunks that are stored and forwarded.
+
+    Raises:
+        TopologyError: there are not so many ways, or a chip is not there.
+    """
+    chips = set(topology.coordinates())
+    for chip in (start, end):
+        if chip not in chips:
+            raise TopologyError(
+                f"{topology.name} has no chip {list(chip)}", "name the coordinates of a chip"
+            )
+    apart = [i for i, (a, b) in enumerate(zip(start, end, strict=True)) if a != b]
+    if not apart:
+        raise TopologyError("a chip sends nothing to itself", "name two chips")
+    if not 1 <= ways <= len(apart):
+        raise TopologyError(
+            f"there are {len(apart)} ways from {list(start)} to {list(end)} that share no link, "
+            f"one for each dimension in which they differ; not {ways}",
+            f"choose 1 to {len(apart)}",
+        )
+    cost = CostModel(latency_model, Wanted(chunks=chunks))
+    calls = []
+    for first in range(ways):
+        here, way = start, [start]
+        for index in (*apart[first:], *apart[:first]):
+            there = (*here[:index], end[index], *here[index + 1 :])
+            way += [hop.to for hop in topology.route(here, there)]
+            here = there
+        mesh = lay_mesh(topology, {"P": len(way)}, devices=way, partial=True)
+        calls.append(cost.call(TransferKind.SEND, mesh.group(("P",)), size / ways))
+    return _run(tuple(calls), cost)
+
+
+def _run(calls: tuple[Call, ...], cost: CostModel) -> CollectiveRun:
+    from shardsim.engine import simulate_calls  # here, so that prices do not load it
+
+    topology = calls[0].group.mesh.topology
+    timeline = simulate_calls(topology, calls, cost.latency_model)
+    prices = tuple(cost.collective(call) for call in calls)
+    return CollectiveRun(calls, prices, timeline, cost.latency_model)

@@ -1,0 +1,123 @@
+"""Which method a collective takes where nobody says: the schedule over several segments."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shardsim.call import (
+    WHOLE,
+    Call,
+    Method,
+    Stream,
+    choose_algorithm,
+    in_shares,
+    make_call,
+    rotations,
+)
+from shardsim.cost.relations import exact_terms
+from shardsim.cost.shares import balanced_shares
+from shardsim.vocabulary import (
+    Algorithm,
+    CallKind,
+    DimensionKind,
+    LatencyModel,
+    Schedule,
+    TransferKind,
+)
+
+if TYPE_CHECKING:
+    from shardsim.mesh import Group
+    from shardsim.units import Bytes, Seconds
+
+__all__ = ["Wanted", "choose_method", "order_prices"]
+
+MOST_ORDERS = 4
+IN_CHUNKS = (Algorithm.REDUCE_BROADCAST, Algorithm.IN_NETWORK)
+FEW_CHUNKS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody asks of collectives; None leaves it to the choice here."""
+
+    algorithm: Algorithm | None = None
+    schedule: Schedule | None = None
+    chunks: int | None = None
+
+
+def choose_method(
+    kind: CallKind,
+    group: Group,
+    size: Bytes,
+    wanted: Wanted,
+    latency_model: LatencyModel,
+) -> Method:
+    """The method of a collective.
+
+    Over several segments whose links are alike: rotated orders with equal shares. Where they
+    differ, or one is a switch: one order, the cheapest, so that the slow ones move the least.
+    In one piece, but for the algorithms that live off chunks.
+    """
+    calibration = group.mesh.topology.calibration
+    algorithms = tuple(
+        choose_algorithm(wanted.algorithm, segment, kind, calibration) for segment in group.segments
+    )
+    count = len(group.segments)
+    one = tuple(range(count))
+    own_chunks = FEW_CHUNKS if any(word in IN_CHUNKS for word in algorithms) else 1
+    chunks = own_chunks if wanted.chunks is None else wanted.chunks
+    if count < 2 or kind in (TransferKind.PERMUTE, TransferKind.SEND):
+        return Method(algorithms=algorithms, streams=(Stream(one),), chunks=chunks)
+    schedule = wanted.schedule or _own_schedule(group)
+    match schedule:
+        case Schedule.ROTATED:
+            streams = rotations(count)
+        case Schedule.BALANCED:
+            streams = in_shares(*balanced_shares(kind, group.segments))
+        case Schedule.SEQUENTIAL:
+            streams = (Stream(_cheapest_order(kind, group, size, algorithms, latency_model)),)
+    return Method(algorithms=algorithms, streams=streams, schedule=schedule, chunks=chunks)
+
+
+def _own_schedule(group: Group) -> Schedule:
+    links = {segment.link for segment in group.segments}
+    switched = any(segment.kind is DimensionKind.SWITCH for segment in group.segments)
+    return Schedule.SEQUENTIAL if switched or len(links) > 1 else Schedule.ROTATED
+
+
+def _cheapest_order(
+    kind: CallKind,
+    group: Group,
+    size: Bytes,
+    algorithms: tuple[Algorithm, ...],
+    latency_model: LatencyModel,
+) -> tuple[int, ...]:
+    """Of equal prices, the order that comes to the slow links first (for AllGather)."""
+    count = len(group.segments)
+    if count > MOST_ORDERS:
+        return tuple(sorted(range(count), key=lambda at: _rate(group, at)))
+    prices = order_prices(kind, group, size, algorithms, latency_model)
+    return min(prices, key=lambda order: (prices[order], [_rate(group, at) for at in order]))
+
+
+def _rate(group: Group, at: int) -> Fraction:
+    return group.segments[at].link.one_way_bandwidth
+
+
+def order_prices(
+    kind: CallKind,
+    group: Group,
+    size: Bytes,
+    algorithms: tuple[Algorithm, ...],
+    latency_model: LatencyModel,
+) -> dict[tuple[int, ...], Seconds]:
+    """The closed form's seconds of each order of the segments, the whole data in one stream."""
+    prices = {}
+    for order in itertools.permutations(range(len(group.segments))):
+        method = Method(algorithms=algorithms, streams=(Stream(order, WHOLE),))
+        call: Call = make_call(kind, group, size, method)
+        prices[order] = exact_terms(call, latency_model).total
+    return prices

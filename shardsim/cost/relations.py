@@ -1,0 +1,118 @@
+"""How the closed form of a call stands to its simulation, and the form itself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shardsim.cost import exact
+from shardsim.cost.bounds import busiest_link, fastest_link
+from shardsim.cost.schedule import effective_link, longest_chain
+from shardsim.cost.terms import NOTHING, Terms
+from shardsim.hardware import Link
+from shardsim.vocabulary import (
+    Algorithm,
+    CollectiveKind,
+    DimensionKind,
+    LatencyModel,
+    Relation,
+    Schedule,
+    TransferKind,
+)
+
+if TYPE_CHECKING:
+    from shardsim.call import Call
+
+__all__ = ["exact_terms", "relation"]
+
+
+def relation(call: Call, latency_model: LatencyModel) -> Relation:
+    """How `exact_terms` stands to the simulation of the call alone.
+
+    - One ring or switch: EQUAL. One line: EQUAL, AllToAll a LOWER BOUND where latency matters.
+    - Rings and switches together: EQUAL, whatever the orders, shares and chunks.
+    - Lines among several segments: EQUAL with one stream, or with equal shares over equal lines;
+      else an UPPER BOUND. AllToAll: a LOWER BOUND.
+    - Gather: EQUAL on one segment, else an UPPER BOUND (what AllGather would take).
+    - Steps of several hops over shared links: EQUAL on one ring whose chips are equally far apart;
+      else, and where links differ, a LOWER BOUND.
+    - A switch that adds: the LIMIT of many chunks, and a LOWER BOUND of any.
+    """
+    segments, method = call.group.segments, call.method
+    if Algorithm.IN_NETWORK in method.algorithms:
+        return Relation.LIMIT
+    if not all(segment.is_physical for segment in segments):
+        alone = len(segments) == 1 and not segments[0].crossings
+        return (
+            Relation.EQUAL
+            if alone and segments[0].kind is DimensionKind.RING and method.chunks == 1
+            else Relation.LOWER_BOUND
+        )
+    if call.kind is TransferKind.GATHER:
+        alone = len(segments) == 1 and method.chunks == 1
+        return Relation.EQUAL if alone else Relation.UPPER_BOUND
+    lines = [segment for segment in segments if segment.kind is DimensionKind.LINE]
+    if not lines or call.kind in (TransferKind.PERMUTE, TransferKind.SEND):
+        return Relation.EQUAL
+    if call.kind is CollectiveKind.ALL_TO_ALL:
+        return _of_exchange(call, latency_model)
+    if len(list(method.jobs())) == 1 or Algorithm.REDUCE_BROADCAST in method.algorithms:
+        return Relation.EQUAL
+    alike = len({(s.size, s.kind, s.link) for s in segments}) == 1
+    equal_shares = method.schedule is Schedule.ROTATED and method.chunks == 1
+    return Relation.EQUAL if alike and equal_shares else Relation.UPPER_BOUND
+
+
+def _of_exchange(call: Call, latency_model: LatencyModel) -> Relation:
+    if len(call.group.segments) > 1:
+        return Relation.LOWER_BOUND
+    (segment,) = call.group.segments
+    free = latency_model is LatencyModel.FLOOR or segment.link.latency == 0 or segment.size <= 3
+    return Relation.EQUAL if free else Relation.LOWER_BOUND
+
+
+def exact_terms(call: Call, latency_model: LatencyModel) -> Terms:
+    """The time of a call by its closed form, or by its bound where `relation` says so.
+
+    Returns:
+        Exact seconds, launch overhead in the latency term.
+    """
+    if call.group.size == 1:
+        return NOTHING
+    return Terms(Fraction(0), call.launch) + _form(call, latency_model)
+
+
+def _form(call: Call, latency_model: LatencyModel) -> Terms:
+    segment = call.group.segments[0]
+    algorithm = call.method.algorithms[0]
+    link = effective_link(call, segment)
+    chunks = call.method.chunks
+    if segment.crossings:
+        best = fastest_link(segment)
+        link = Link(best.one_way_bandwidth * call.efficiency, best.latency)
+    if call.kind is TransferKind.SEND:
+        return exact.send(call.size, segment.size, link, chunks, latency_model)
+    if call.kind is TransferKind.PERMUTE:
+        return exact.permute(call.size, segment.size, link, algorithm, call.shift, latency_model)
+    if algorithm is Algorithm.REDUCE_BROADCAST:
+        return exact.reduce_broadcast(call.size, segment.size, link, chunks, latency_model)
+    if algorithm is Algorithm.IN_NETWORK:
+        return in_network(call, link)
+    if relation(call, latency_model) is Relation.LOWER_BOUND and not _has_form(call):
+        return busiest_link(call, latency_model)
+    return longest_chain(call, latency_model)
+
+
+def _has_form(call: Call) -> bool:
+    """AllToAll on one line has a form of its own, also where it is a bound."""
+    return call.group.is_physical and len(call.group.segments) == 1
+
+
+def in_network(call: Call, link: Link) -> Terms:
+    """AllReduce by a switch that adds: (N+1)/N V/w + 2a.
+
+    Every port carries V of parts (of copies) and V/N of sums. Relation to simulation: LIMIT of many
+    chunks, LOWER BOUND of any.
+    """
+    n = call.group.size
+    return Terms(call.size * (n + 1) / n / link.one_way_bandwidth, 2 * link.latency)

@@ -1,0 +1,158 @@
+"""Mesh axes, and the mesh: which chip stands where along each axis."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shardsim.errors import MeshError, Place
+from shardsim.mesh.group import Group
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shardsim.mesh.segments import Segment
+    from shardsim.topology import Coordinate, Topology
+
+__all__ = ["Axis", "Mesh", "Seat"]
+
+Seat = tuple[int, ...]
+"""Where a chip stands along each segment of the mesh."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One mesh axis: its size, and the rings, lines and switches under it, major first.
+
+    An axis of size 1 has none.
+    """
+
+    name: str
+    size: int
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """What it lies on, for people: `x`, or `x and y`."""
+        return " and ".join(segment.name for segment in self.segments)
+
+    @property
+    def reason(self) -> str:
+        """Why each segment is a ring or a line."""
+        if not self.segments:
+            return "1 chip: no link"
+        if len(self.segments) == 1:
+            return self.segments[0].reason
+        return "; ".join(f"{part.name}: {part.reason}" for part in self.segments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mesh:
+    """Axes in order (major first) over a topology.
+
+    Attributes:
+        topology: The chips.
+        axes: Their segments, in order, are those of a seat.
+        order: The chips in row-major order of the axes, where somebody gave one; else each segment
+            is a part of a dimension.
+        advice: What people should know about how the axes lie.
+    """
+
+    topology: Topology
+    axes: tuple[Axis, ...]
+    order: tuple[Coordinate, ...] | None = None
+    advice: tuple[str, ...] = ()
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Axis name to size, in order."""
+        return {axis.name: axis.size for axis in self.axes}
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments of all axes, in order."""
+        return tuple(segment for axis in self.axes for segment in axis.segments)
+
+    @cached_property
+    def _spans(self) -> dict[str, tuple[int, int]]:
+        """Which segments are an axis's: from, to."""
+        spans, start = {}, 0
+        for axis in self.axes:
+            spans[axis.name] = (start, start + len(axis.segments))
+            start += len(axis.segments)
+        return spans
+
+    @cached_property
+    def _by_name(self) -> dict[str, Axis]:
+        return {axis.name: axis for axis in self.axes}
+
+    def axis(self, name: str, place: Place | None = None) -> Axis:
+        """The axis of that name.
+
+        Raises:
+            MeshError: there is none; the message lists the axes.
+        """
+        if name in self._by_name:
+            return self._by_name[name]
+        names = list(self.sizes)
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        near = near or [known for known in names if known.lower() == name.lower()]
+        hint = f"did you mean {near[0]}?" if near else f"add {name}=SIZE to the mesh"
+        raise MeshError(
+            f"axis {name} is not in the mesh; the mesh has {', '.join(names)}", hint, place
+        )
+
+    @cached_property
+    def axes_on(self) -> Mapping[int, str]:
+        """The axes that lie on each dimension, by index: `X`, or `X/Y` where several share it."""
+        names: dict[int, list[str]] = {}
+        for axis in self.axes:
+            for segment in axis.segments:
+                if segment.dimension is not None:
+                    names.setdefault(segment.dimension, []).append(axis.name)
+        return {index: "/".join(dict.fromkeys(on)) for index, on in names.items()}
+
+    @cached_property
+    def seats(self) -> Mapping[Coordinate, Seat]:
+        """Where each chip stands along each segment."""
+        if self.order is not None:
+            seats = itertools.product(*(range(segment.size) for segment in self.segments))
+            return dict(zip(self.order, seats, strict=True))
+        parts = [(s.dimension or 0, s.spacing, s.size) for s in self.segments]
+        return {
+            chip: tuple(chip[index] // spacing % size for index, spacing, size in parts)
+            for chip in self.topology.coordinates()
+        }
+
+    @cached_property
+    def chips(self) -> Mapping[Seat, Coordinate]:
+        """The chip at each seat."""
+        return {seat: chip for chip, seat in self.seats.items()}
+
+    def position(self, chip: Coordinate, name: str) -> int:
+        """Where a chip stands along an axis."""
+        start, end = self._spans.get(name, (0, 0))
+        seat, position = self.seats[chip], 0
+        for index in range(start, end):
+            position = position * self.segments[index].size + seat[index]
+        return position
+
+    def group(self, names: tuple[str, ...]) -> Group:
+        """The groups of chips that differ along some axes only, for one collective over them."""
+        if names not in self._groups:
+            spans = [self._spans[name] for name in names]
+            picked = tuple(index for start, end in spans for index in range(start, end))
+            self._groups[names] = Group(self, names, picked)
+        return self._groups[names]
+
+    @cached_property
+    def _groups(self) -> dict[tuple[str, ...], Group]:
+        return {}
+
+    def ways(self, names: tuple[str, ...]) -> int:
+        """How many chips some axes tell apart."""
+        return math.prod(self.axis(name).size for name in names)

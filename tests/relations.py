@@ -1,0 +1,870 @@
+"""How each closed form stands to the simulation: a table of every way to run a collective.
+
+A row is a fabric (a sort of machine, with a strategy that draws random ones), collectives,
+algorithms, a schedule and a number of chunks, and the relation that the closed form claims there.
+`tests/property/test_law_relations.py` holds every row on random machines, and `docs/relations.md`
+is written from the rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from shardsim.call import Call, Method, make_call
+from shardsim.cost import CostModel, Wanted
+from shardsim.hardware import Calibration, Chip, Link
+from shardsim.mesh import Group, Mesh, lay_mesh
+from shardsim.topology import Coordinate, Dimension, LinkKey, Topology
+from shardsim.vocabulary import (
+    Algorithm,
+    CallKind,
+    CollectiveKind,
+    DimensionKind,
+    Dtype,
+    LatencyModel,
+    Relation,
+    Schedule,
+    TransferKind,
+)
+
+RING, LINE, SWITCH = DimensionKind.RING, DimensionKind.LINE, DimensionKind.SWITCH
+EQUAL, LOWER, UPPER = Relation.EQUAL, Relation.LOWER_BOUND, Relation.UPPER_BOUND
+ADDITIVE, FLOOR = LatencyModel.ADDITIVE, LatencyModel.FLOOR
+BOTH_MODELS = (ADDITIVE, FLOOR)
+RING_ALGORITHMS = (
+    Algorithm.BALANCED,
+    Algorithm.WHOLE_SHARDS,
+    Algorithm.HALF_SHARDS,
+    Algorithm.ONE_DIRECTION,
+)
+SWITCH_ALGORITHMS = (Algorithm.DIRECT, Algorithm.RING)
+ALL_GATHER, REDUCE_SCATTER = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
+ALL_REDUCE, ALL_TO_ALL = CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_TO_ALL
+PERMUTE, GATHER, SEND = TransferKind.PERMUTE, TransferKind.GATHER, TransferKind.SEND
+GATHERS: tuple[CallKind, ...] = (ALL_GATHER, REDUCE_SCATTER)
+SUMS: tuple[CallKind, ...] = (*GATHERS, ALL_REDUCE)
+
+CHIP = Chip(
+    name="test",
+    peaks=((Dtype.BF16, Fraction(10**14)),),
+    hbm_bandwidth=Fraction(10**12),
+    hbm_capacity=Fraction(16 * 10**9),
+)
+LINK = Link(Fraction(45 * 10**9), Fraction(1, 10**6))
+SLOW = Link(LINK.one_way_bandwidth / 3, LINK.latency)
+FREE = Link(LINK.one_way_bandwidth, Fraction(0))
+EXAMPLE_BYTES = Fraction(2**20)
+
+# Machines.
+
+
+class Part(NamedTuple):
+    """One dimension of a machine."""
+
+    size: int
+    kind: DimensionKind
+    link: Link = LINK
+
+
+class Machine(NamedTuple):
+    """A mesh on a topology, and the axes that collectives run over."""
+
+    mesh: Mesh
+    axes: tuple[str, ...]
+
+    @property
+    def topology(self) -> Topology:
+        return self.mesh.topology
+
+    @property
+    def group(self) -> Group:
+        return self.mesh.group(self.axes)
+
+
+Changes = Mapping[tuple[Coordinate, LinkKey], Link | None]
+
+
+def topology(
+    *parts: Part, changed: Changes | None = None, calibration: Calibration | None = None
+) -> Topology:
+    """A topology with dimensions x, y, z; all switches can add."""
+    return Topology(
+        name="x".join(f"{part.size}{part.kind.value[0]}" for part in parts),
+        chip=CHIP,
+        dimensions=tuple(
+            Dimension(name=name, size=size, kind=kind, link=link, reduces=kind is SWITCH)
+            for name, (size, kind, link) in zip("xyz", parts, strict=False)
+        ),
+        changed=tuple((changed or {}).items()),
+        calibration=calibration or Calibration(),
+    )
+
+
+def machine(
+    *parts: Part,
+    sizes: Mapping[str, int] | None = None,
+    axes: str | None = None,
+    layout: Mapping[str, str] | None = None,
+    devices: Sequence[Coordinate] | None = None,
+    changed: Changes | None = None,
+    calibration: Calibration | None = None,
+) -> Machine:
+    """A machine; by default axes X, Y, Z over its dimensions, and collectives over all of them."""
+    under = topology(*parts, changed=changed, calibration=calibration)
+    sizes = sizes or dict(zip("XYZ", under.shape, strict=False))
+    mesh = lay_mesh(under, sizes, layout, devices=devices)
+    return Machine(mesh, tuple(axes or sizes))
+
+
+# Strategies.
+
+SIZES = st.fractions(min_value=1, max_value=1000, max_denominator=7)
+RATES = st.fractions(min_value=1, max_value=50, max_denominator=5)
+WAITS = st.fractions(min_value=Fraction(1, 7), max_value=20, max_denominator=7)
+LINKS = st.builds(Link, RATES, st.just(Fraction(0)) | WAITS)
+LATE_LINKS = st.builds(Link, RATES, WAITS)
+FREE_LINKS = st.builds(Link, RATES, st.just(Fraction(0)))
+CALIBRATIONS = st.just(Calibration()) | st.builds(
+    Calibration,
+    efficiency=st.fractions(min_value=Fraction(1, 3), max_value=1, max_denominator=9),
+    launch_overhead=st.fractions(min_value=0, max_value=5, max_denominator=7),
+)
+Machines = st.SearchStrategy[Machine]
+
+
+def parts(
+    kind: DimensionKind, least: int, most: int, links: st.SearchStrategy[Link] = LINKS
+) -> st.SearchStrategy[Part]:
+    return st.builds(Part, st.integers(least, most), st.just(kind), links)
+
+
+ANY_PART = st.builds(Part, st.integers(1, 3), st.sampled_from(DimensionKind), LINKS)
+
+
+@st.composite
+def one_axis(draw: st.DrawFn, part: st.SearchStrategy[Part]) -> Machine:
+    """One whole dimension, with or without other groups side by side."""
+    mine = draw(part)
+    others = draw(st.lists(ANY_PART, max_size=1))
+    calibration = draw(CALIBRATIONS)
+    if others and draw(st.booleans()):
+        return machine(*others, mine, axes="Y", calibration=calibration)
+    return machine(mine, *others, axes="X", calibration=calibration)
+
+
+@st.composite
+def whole_dimensions(draw: st.DrawFn, *dimensions: st.SearchStrategy[Part]) -> Machine:
+    """All of several dimensions, in any order."""
+    found = [draw(dimension) for dimension in dimensions]
+    axes = "".join(draw(st.permutations("XYZ"[: len(found)])))
+    return machine(*found, axes=axes, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def alike(draw: st.DrawFn, kind: DimensionKind, most: int, counts: Sequence[int]) -> Machine:
+    """Several equal dimensions."""
+    count = draw(st.sampled_from(counts))
+    part = draw(parts(kind, 2, most if count == 2 else 3))
+    return machine(*[part] * count, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def unlike(draw: st.DrawFn, *dimensions: st.SearchStrategy[Part]) -> Machine:
+    """Several dimensions that are not all equal."""
+    found = draw(whole_dimensions(*dimensions))
+    first, *others = found.group.segments
+    assume(any((s.size, s.kind, s.link) != (first.size, first.kind, first.link) for s in others))
+    return found
+
+
+@st.composite
+def cut(
+    draw: st.DrawFn,
+    kinds: Sequence[DimensionKind],
+    axes: Sequence[str],
+    *,
+    counts: Sequence[int] = (2, 3),
+) -> Machine:
+    """One dimension cut in axes X, Y (and Z), X the outermost; `axes`: one of which to use."""
+    count = draw(st.sampled_from(counts))
+    lengths = [draw(st.integers(2, 5 if count == 2 else 3)) for _ in range(count)]
+    part = Part(math.prod(lengths), draw(st.sampled_from(kinds)), draw(LINKS))
+    over = draw(st.sampled_from([some for some in axes if set(some) <= set("XYZ"[:count])]))
+    sizes = dict(zip("XYZ", lengths, strict=False))
+    return machine(part, sizes=sizes, axes=over, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def ordered(draw: st.DrawFn, word: str) -> Machine:
+    """One axis through a grid by the layout `snake` or `ring`."""
+    link = draw(LINKS)
+    rows, columns = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+    lengths = (2 * rows, columns) if word == "ring" else (rows, columns)
+    grid = [Part(length, draw(st.sampled_from([RING, LINE])), link) for length in lengths]
+    sizes = {"X": math.prod(lengths)}
+    return machine(*grid, sizes=sizes, layout={"X": word}, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def scattered(draw: st.DrawFn) -> Machine:
+    """Chips in an order in which neighbours are not always linked."""
+    grid = draw(st.lists(parts(RING, 2, 4) | parts(LINE, 2, 4), min_size=1, max_size=2))
+    chips = list(topology(*grid).coordinates())
+    assume(len(chips) > 3)
+    order = draw(st.permutations(chips))
+    sizes = {"X": len(chips)}
+    axes = "X"
+    if len(chips) % 2 == 0 and draw(st.booleans()):
+        sizes, axes = {"X": len(chips) // 2, "Y": 2}, draw(st.sampled_from(["X", "Y"]))
+    found = machine(
+        *grid, sizes=sizes, axes=axes, devices=order, calibration=draw(CALIBRATIONS)
+    )
+    assume(not found.group.is_physical)
+    return found
+
+
+@st.composite
+def one_link_differs(draw: st.DrawFn, part: st.SearchStrategy[Part]) -> Machine:
+    """A dimension one link of which is slower or faster, later or earlier."""
+    mine, other = draw(part), draw(LINKS)
+    assume(other != mine.link)
+    at = draw(st.integers(0, mine.size - 1))
+    ways = draw(st.sampled_from([(+1,), (-1,), (+1, -1)]))
+    found = {((at,), (0, way)): other for way in ways}
+    if mine.kind is LINE:
+        found = {key: link for key, link in found.items() if 0 <= at + key[1][1] < mine.size}
+    assume(found)
+    return machine(mine, changed=found, calibration=draw(CALIBRATIONS))
+
+
+def cable(at: Coordinate, index: int, size: int) -> dict[tuple[Coordinate, LinkKey], Link | None]:
+    """Both directions of the cable up from a chip, removed."""
+    there = (*at[:index], (at[index] + 1) % size, *at[index + 1 :])
+    return {(at, (index, +1)): None, (there, (index, -1)): None}
+
+
+@st.composite
+def cut_rings(draw: st.DrawFn) -> Machine:
+    """A ring that lost a cable, or one direction of it; other rings beside it are whole."""
+    mine = draw(parts(RING, 3, 9))
+    lost = cable((draw(st.integers(0, mine.size - 1)),), 0, mine.size)
+    if draw(st.booleans()):
+        del lost[draw(st.sampled_from(list(lost)))]
+    if not draw(st.booleans()):
+        return machine(mine, changed=lost, calibration=draw(CALIBRATIONS))
+    beside = draw(parts(RING, 2, 3))
+    row = draw(st.integers(0, beside.size - 1))
+    in_grid = {((*chip, row), key): link for (chip, key), link in lost.items()}
+    return machine(mine, beside, axes="X", changed=in_grid, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def cut_lines(draw: st.DrawFn) -> Machine:
+    """A grid of lines one of which lost a cable: messages go round by the next line."""
+    mine, beside = draw(parts(LINE, 2, 5)), draw(parts(LINE, 2, 3))
+    at = (draw(st.integers(0, mine.size - 2)), draw(st.integers(0, beside.size - 1)))
+    lost = cable(at, 0, mine.size)
+    return machine(mine, beside, axes="X", changed=lost, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def strided_and_more(draw: st.DrawFn) -> Machine:
+    """An outer part of one ring, and another dimension."""
+    outer, inner = draw(st.integers(2, 3)), draw(st.integers(2, 3))
+    ring = Part(outer * inner, RING, draw(LINKS))
+    other = draw(parts(RING, 2, 3) | parts(LINE, 2, 3) | parts(SWITCH, 2, 3))
+    sizes = {"X": outer, "Y": inner, "Z": other.size}
+    axes = draw(st.sampled_from(["XZ", "ZX"]))
+    return machine(ring, other, sizes=sizes, axes=axes, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def worn_grids(draw: st.DrawFn) -> Machine:
+    """Two rings or lines, one link of which differs."""
+    grid = [draw(parts(RING, 2, 4) | parts(LINE, 2, 4)) for _ in range(2)]
+    index, at = draw(st.integers(0, 1)), tuple(draw(st.integers(0, p.size - 2)) for p in grid)
+    link = draw(LINKS)
+    assume(link != grid[index].link)
+    changed = {(at, (index, +1)): link}
+    return machine(*grid, changed=changed, calibration=draw(CALIBRATIONS))
+
+
+# Fabrics.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fabric:
+    """A sort of machine.
+
+    Attributes:
+        name: As in ids and headings.
+        about: What it is, for people.
+        machines: Draws random ones.
+        example: One that stands for all in the table.
+        said: The example in words.
+    """
+
+    name: str
+    about: str
+    machines: Machines
+    example: Machine
+    said: str
+
+
+def _fabric(name: str, about: str, machines: Machines, said: str, example: Machine) -> Fabric:
+    return Fabric(name=name, about=about, machines=machines, example=example, said=said)
+
+
+ONE_CHIP = _fabric(
+    "one chip",
+    "An axis of one chip: nothing to do.",
+    st.builds(
+        lambda part, other: machine(part, other, axes="X"),
+        st.builds(Part, st.just(1), st.sampled_from(DimensionKind), LINKS),
+        ANY_PART,
+    ),
+    "1 chip",
+    machine(Part(1, RING), Part(4, RING), axes="X"),
+)
+ONE_RING = _fabric(
+    "one ring",
+    "All chips of one ring; other rings may work side by side.",
+    one_axis(parts(RING, 2, 12)),
+    "a ring of 4",
+    machine(Part(4, RING)),
+)
+ODD_RING = _fabric(
+    "one ring, odd",
+    "As above, with an odd number of chips.",
+    one_axis(st.builds(Part, st.sampled_from([3, 5, 7, 9]), st.just(RING), LINKS)),
+    "a ring of 5",
+    machine(Part(5, RING)),
+)
+ONE_LINE = _fabric(
+    "one line",
+    "All chips of one line: a ring without the link from the last to the first.",
+    one_axis(parts(LINE, 2, 9)),
+    "a line of 4",
+    machine(Part(4, LINE)),
+)
+ONE_SWITCH = _fabric(
+    "one switch",
+    "Chips behind one switch, such as the GPUs of a node.",
+    one_axis(parts(SWITCH, 2, 9)),
+    "8 at a switch",
+    machine(Part(8, SWITCH)),
+)
+PART_OF_SWITCH = _fabric(
+    "part of a switch",
+    "Some of the chips behind a switch, neighbours or not; the others work side by side.",
+    cut([SWITCH], ["X", "Y", "Z", "XY", "YZ", "ZX"]),
+    "4 of 8 at a switch",
+    machine(Part(8, SWITCH), sizes={"X": 2, "Y": 4}, axes="Y"),
+)
+PIECE = _fabric(
+    "contiguous piece",
+    "Neighbours on a ring or line: a line, since the link from the last to the first is another's.",
+    cut([RING, LINE], ["Y", "Z"], counts=(2,)) | cut([RING, LINE], ["Z", "YZ", "ZY"], counts=(3,)),
+    "4 neighbours on a ring of 16",
+    machine(Part(16, RING), sizes={"X": 4, "Y": 4}, axes="Y"),
+)
+STRIDED_RING = _fabric(
+    "strided ring",
+    "Several axes on one ring; the outer ones: chips some places apart, all the way round. "
+    "A step of s links costs s times as much, and s groups share each link.",
+    cut([RING], ["X", "XY", "YX"], counts=(3,)) | cut([RING], ["X"], counts=(2,)),
+    "every 4th chip of a ring of 16",
+    machine(Part(16, RING), sizes={"X": 4, "Y": 4}, axes="X"),
+)
+JOINED_RING = _fabric(
+    "all axes on one ring",
+    "Several axes that are together all of one ring, in any order of the axes.",
+    cut([RING], ["XY", "YX"], counts=(2,)) | cut([RING], ["XYZ", "ZXY", "YXZ"], counts=(3,)),
+    "axes of 2 and 4 on a ring of 8",
+    machine(Part(8, RING), sizes={"X": 2, "Y": 4}, axes="XY"),
+)
+STRIDED_LINE = _fabric(
+    "strided line",
+    "Chips some places apart on a line, or on part of a ring: steps share links.",
+    cut([LINE], ["X", "XY"], counts=(3,))
+    | cut([LINE], ["X"], counts=(2,))
+    | cut([RING], ["Y"], counts=(3,)),
+    "every 4th chip of a line of 16",
+    machine(Part(16, LINE), sizes={"X": 4, "Y": 4}, axes="X"),
+)
+GAP = _fabric(
+    "outer and inner part",
+    "The outermost and the innermost of three axes on one ring or line: two segments of it.",
+    cut([RING, LINE], ["XZ", "ZX"], counts=(3,)),
+    "axes 1 and 3 of 2x2x4 on a ring of 16",
+    machine(Part(16, RING), sizes={"X": 2, "Y": 2, "Z": 4}, axes="XZ"),
+)
+SNAKE = _fabric(
+    "snake",
+    "All chips of a grid, each next to the one before (layout `snake`).",
+    ordered("snake"),
+    "a snake through 3x3",
+    machine(Part(3, LINE), Part(3, LINE), sizes={"X": 9}, layout={"X": "snake"}),
+)
+RING_ORDER = _fabric(
+    "ring through a grid",
+    "All chips of a grid, the last next to the first too (layout `ring`).",
+    ordered("ring"),
+    "a ring through 4x3",
+    machine(Part(4, LINE), Part(3, LINE), sizes={"X": 12}, layout={"X": "ring"}),
+)
+NO_RING = _fabric(
+    "not a physical ring",
+    "Chips in an order that somebody gives, in which neighbours are not linked.",
+    scattered(),
+    "the chips 0, 2, 1, 3 of a ring of 4",
+    machine(Part(4, RING), sizes={"X": 4}, devices=[(0,), (2,), (1,), (3,)]),
+)
+WORN_RING = _fabric(
+    "ring with a slow link",
+    "One link of a ring is slower (or faster) than the others, one way or both.",
+    one_link_differs(parts(RING, 2, 8)),
+    "a ring of 4, one link at a third",
+    machine(Part(4, RING), changed={((0,), (0, +1)): SLOW}),
+)
+WORN_LINE = _fabric(
+    "line with a slow link",
+    "One link of a line is slower (or faster) than the others.",
+    one_link_differs(parts(LINE, 2, 7)),
+    "a line of 4, one link at a third",
+    machine(Part(4, LINE), changed={((0,), (0, +1)): SLOW}),
+)
+WORN_SWITCH = _fabric(
+    "switch with a slow port",
+    "One port of one chip is slower (or faster) than the others.",
+    one_link_differs(parts(SWITCH, 2, 7)),
+    "4 at a switch, one port at a third",
+    machine(Part(4, SWITCH), changed={((0,), (0, +1)): SLOW}),
+)
+CUT_RING = _fabric(
+    "ring that lost a link",
+    "A line from the missing link on; so are the rings beside it, for the groups keep in step.",
+    cut_rings(),
+    "a ring of 4 without one cable",
+    machine(Part(4, RING), changed=cable((1,), 0, 4)),
+)
+CUT_LINE = _fabric(
+    "line that lost a link",
+    "Messages go round by the next line, whose links they share.",
+    cut_lines(),
+    "a line of 4 beside another, without one cable",
+    machine(Part(4, LINE), Part(2, LINE), axes="X", changed=cable((1, 0), 0, 4)),
+)
+EQUAL_RINGS = _fabric(
+    "equal rings",
+    "Two or three rings of the same length, all links alike: a square or cubic torus.",
+    alike(RING, 4, (2, 3)),
+    "a torus of 4x4",
+    machine(Part(4, RING), Part(4, RING)),
+)
+THREE_RINGS = _fabric(
+    "three equal rings",
+    "A cubic torus.",
+    alike(RING, 3, (3,)),
+    "a torus of 4x4x4",
+    machine(*[Part(4, RING)] * 3),
+)
+UNEQUAL_RINGS = _fabric(
+    "unequal rings",
+    "Two or three rings of different lengths or links.",
+    unlike(parts(RING, 2, 5), parts(RING, 2, 5))
+    | unlike(parts(RING, 2, 3), parts(RING, 2, 3), parts(RING, 2, 4)),
+    "a torus of 4x8",
+    machine(Part(4, RING), Part(8, RING)),
+)
+EQUAL_LINES = _fabric(
+    "equal lines",
+    "Two or three lines of the same length, all links alike: a grid without wraparound.",
+    alike(LINE, 4, (2, 3)),
+    "a grid of 4x4",
+    machine(Part(4, LINE), Part(4, LINE)),
+)
+UNEQUAL_LINES = _fabric(
+    "unequal lines",
+    "Two or three lines of different lengths or links.",
+    unlike(parts(LINE, 2, 5), parts(LINE, 2, 5))
+    | unlike(parts(LINE, 2, 3), parts(LINE, 2, 3), parts(LINE, 2, 3)),
+    "a grid of 4x8",
+    machine(Part(4, LINE), Part(8, LINE)),
+)
+RING_WITH_LINE = _fabric(
+    "ring with line",
+    "A dimension that wraps and one that does not, such as 16x4 of a v5e.",
+    whole_dimensions(parts(RING, 2, 5), parts(LINE, 2, 5)),
+    "a ring of 4 by a line of 4",
+    machine(Part(4, RING), Part(4, LINE)),
+)
+RING_WITH_SWITCH = _fabric(
+    "ring with switch",
+    "Slices of a TPU over the data-centre network: every chip has a port there.",
+    whole_dimensions(parts(SWITCH, 2, 4), parts(RING, 2, 4))
+    | whole_dimensions(parts(SWITCH, 2, 3), parts(RING, 2, 3), parts(RING, 2, 3)),
+    "2 slices, each a ring of 4",
+    machine(Part(2, SWITCH, SLOW), Part(4, RING)),
+)
+TWO_SWITCHES = _fabric(
+    "two switches",
+    "Nodes of GPUs: a switch in each node, and a port of every GPU between nodes.",
+    whole_dimensions(parts(SWITCH, 2, 5), parts(SWITCH, 2, 5)),
+    "2 nodes of 4",
+    machine(Part(2, SWITCH, SLOW), Part(4, SWITCH)),
+)
+LINE_WITH_SWITCH = _fabric(
+    "line with switch",
+    "Slices without wraparound over the data-centre network.",
+    whole_dimensions(parts(SWITCH, 2, 4), parts(LINE, 2, 4)),
+    "2 slices, each a line of 4",
+    machine(Part(2, SWITCH, SLOW), Part(4, LINE)),
+)
+STRIDED_AND_MORE = _fabric(
+    "strided ring and more",
+    "An outer part of a ring together with another dimension.",
+    strided_and_more(),
+    "every 2nd chip of a ring of 4, by a ring of 4",
+    machine(Part(4, RING), Part(4, RING), sizes={"X": 2, "Y": 2, "Z": 4}, axes="XZ"),
+)
+WORN_GRID = _fabric(
+    "grid with a slow link",
+    "Two rings or lines, one link of which is slower (or faster).",
+    worn_grids(),
+    "a torus of 4x4, one link at a third",
+    machine(Part(4, RING), Part(4, RING), changed={((0, 0), (0, +1)): SLOW}),
+)
+
+# Rows.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A claim: on this fabric, done so, these closed forms stand to the simulation like that.
+
+    Attributes:
+        fabric: Where.
+        kinds: Collectives.
+        algorithms: Each of them (a segment that cannot run one takes its own default).
+        relation: What the closed form claims.
+        schedule: Over several segments.
+        chunks: The fewest and the most.
+        where: The condition, for people.
+        models: The latency models for which it holds.
+        machines: Only these of the fabric.
+        example: Instead of the fabric's.
+        streams: How many streams the method has at the least and most.
+    """
+
+    fabric: Fabric
+    kinds: tuple[CallKind, ...]
+    algorithms: tuple[Algorithm, ...]
+    relation: Relation
+    schedule: Schedule | None = None
+    chunks: tuple[int, int] = (1, 3)
+    where: str = ""
+    models: tuple[LatencyModel, ...] = BOTH_MODELS
+    machines: Machines | None = field(default=None, compare=False)
+    example: Machine | None = None
+    streams: tuple[int, int] = (1, 6)
+
+    def __str__(self) -> str:
+        words = [
+            self.fabric.name,
+            "+".join(kind.value for kind in self.kinds),
+            "+".join(algorithm.value for algorithm in self.algorithms),
+            self.schedule.value if self.schedule else "",
+            self.chunks_in_words,
+            self.where,
+        ]
+        return ", ".join(word for word in words if word)
+
+    @property
+    def chunks_in_words(self) -> str:
+        least, most = self.chunks
+        if least > 1:
+            return "in chunks"
+        return "in one" if most == 1 else ""
+
+
+class Case(NamedTuple):
+    """A call on a machine, and the latency model of the run."""
+
+    machine: Machine
+    call: Call
+    model: LatencyModel
+
+
+def call_on(
+    found: Machine,
+    kind: CallKind,
+    size: Fraction,
+    wanted: Wanted,
+    model: LatencyModel,
+    *,
+    shift: int = 1,
+    root: int = 0,
+) -> Call:
+    """A collective over the axes of a machine, by the method that the cost model takes."""
+    method: Method = CostModel(model, wanted).method(kind, found.group, size)
+    return make_call(kind, found.group, size, method, shift=shift, root=root)
+
+
+@st.composite
+def cases(draw: st.DrawFn, row: Row) -> Case:
+    """Random cases of one row."""
+    found = draw(row.machines or row.fabric.machines)
+    wanted = Wanted(
+        draw(st.sampled_from(row.algorithms)), row.schedule, draw(st.integers(*row.chunks))
+    )
+    model = draw(st.sampled_from(row.models))
+    size = found.group.size
+    call = call_on(
+        found,
+        draw(st.sampled_from(row.kinds)),
+        draw(SIZES),
+        wanted,
+        model,
+        shift=draw(st.integers(1 - size, 2 * size)),
+        root=draw(st.integers(0, size - 1)),
+    )
+    least, most = row.streams
+    assume(least <= len(call.method.streams) <= most)
+    return Case(found, call, model)
+
+
+def example_of(row: Row) -> Case:
+    """The row's example: 1 MiB, the first collective, algorithm and model, the fewest chunks."""
+    found = row.example or row.fabric.example
+    model = row.models[0]
+    wanted = Wanted(row.algorithms[0], row.schedule, row.chunks[0])
+    call = call_on(found, row.kinds[0], EXAMPLE_BYTES, wanted, model)
+    return Case(found, call, model)
+
+
+def _transfers(fabric: Fabric, algorithm: Algorithm) -> Iterator[Row]:
+    """Transfers between chips of one segment, where all are EQUAL."""
+    for kind in (PERMUTE, SEND):
+        yield Row(fabric=fabric, kinds=(kind,), algorithms=(algorithm,), relation=EQUAL)
+
+
+def _gather_rows(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
+    """Gather to one chip of one segment."""
+    for algorithm in algorithms:
+        yield Row(
+            fabric=fabric,
+            kinds=(GATHER,),
+            algorithms=(algorithm,),
+            relation=EQUAL,
+            chunks=(1, 1),
+        )
+    yield Row(
+        fabric=fabric, kinds=(GATHER,), algorithms=algorithms, relation=UPPER, chunks=(2, 4)
+    )
+
+
+def _even_rows(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
+    """One ring or switch."""
+    for algorithm in algorithms:
+        for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
+            yield Row(fabric=fabric, kinds=kinds, algorithms=(algorithm,), relation=EQUAL)
+    yield from _gather_rows(fabric, algorithms)
+    yield from _transfers(fabric, algorithms[0])
+
+
+def _strided_rows(fabric: Fabric) -> Iterator[Row]:
+    for algorithm in RING_ALGORITHMS:
+        for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,), (GATHER,)):
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=(algorithm,),
+                relation=EQUAL,
+                chunks=(1, 1),
+            )
+    for kind in (PERMUTE, SEND):
+        yield Row(
+            fabric=fabric,
+            kinds=(kind,),
+            algorithms=RING_ALGORITHMS[:1],
+            relation=EQUAL,
+            chunks=(1, 1),
+        )
+    for kinds in ((*SUMS, ALL_TO_ALL), (GATHER,), (PERMUTE,), (SEND,)):
+        yield Row(
+            fabric=fabric,
+            kinds=kinds,
+            algorithms=RING_ALGORITHMS,
+            relation=LOWER,
+            chunks=(2, 4),
+        )
+
+
+def _line_rows(fabric: Fabric) -> Iterator[Row]:
+    """One line, but for its AllToAll."""
+    line = (Algorithm.LINE,)
+    for kinds in (GATHERS, (ALL_REDUCE,)):
+        yield Row(fabric=fabric, kinds=kinds, algorithms=line, relation=EQUAL, chunks=(1, 1))
+        yield Row(fabric=fabric, kinds=kinds, algorithms=line, relation=UPPER, chunks=(2, 4))
+    yield Row(
+        fabric=fabric,
+        kinds=(ALL_REDUCE,),
+        algorithms=(Algorithm.REDUCE_BROADCAST,),
+        relation=EQUAL,
+        chunks=(1, 6),
+    )
+    yield from _gather_rows(fabric, line)
+    yield from _transfers(fabric, Algorithm.LINE)
+
+
+def _exchange_rows() -> Iterator[Row]:
+    """AllToAll on one line."""
+    def row(relation: Relation, where: str, machines: Machines, example: Machine,
+            models: tuple[LatencyModel, ...], chunks: tuple[int, int]) -> Row:  # fmt: skip
+        return Row(
+            fabric=ONE_LINE,
+            kinds=(ALL_TO_ALL,),
+            algorithms=(Algorithm.LINE,),
+            relation=relation,
+            where=where,
+            machines=machines,
+            example=example,
+            models=models,
+            chunks=chunks,
+        )
+
+    late = one_axis(parts(LINE, 4, 9, LATE_LINKS))
+    free = one_axis(parts(LINE, 2, 9, FREE_LINKS))
+    short = one_axis(parts(LINE, 2, 3))
+    four, three = machine(Part(4, LINE)), machine(Part(3, LINE))
+    yield row(LOWER, "additive, a > 0, N > 3", late, four, (ADDITIVE,), (1, 3))
+    yield row(EQUAL, "floor", ONE_LINE.machines, four, (FLOOR,), (1, 3))
+    yield row(EQUAL, "a = 0", free, machine(Part(4, LINE, FREE)), BOTH_MODELS, (1, 3))
+    yield row(EQUAL, "N = 2 or 3", short, three, BOTH_MODELS, (1, 3))
+
+
+def _bounded_rows(
+    fabric: Fabric, algorithms: tuple[Algorithm, ...], *, alone: bool = True
+) -> Iterator[Row]:
+    """A fabric on which all forms are the busiest link's."""
+    for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,), (GATHER,)):
+        for schedule in (None,) if alone else tuple(Schedule):
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=algorithms,
+                relation=LOWER,
+                schedule=schedule,
+            )
+    for kind in (PERMUTE, SEND) if alone else ():
+        yield Row(fabric=fabric, kinds=(kind,), algorithms=algorithms[:1], relation=LOWER)
+
+
+def _even_grids(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
+    """Several rings or switches."""
+    for schedule in Schedule:
+        for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=algorithms,
+                relation=EQUAL,
+                schedule=schedule,
+            )
+        yield Row(
+            fabric=fabric,
+            kinds=(GATHER,),
+            algorithms=algorithms,
+            relation=UPPER,
+            schedule=schedule,
+        )
+
+
+def _uneven_grids(fabric: Fabric, *, equal: bool = False) -> Iterator[Row]:
+    """Several segments with lines among them."""
+    algorithms = (*RING_ALGORITHMS, *SWITCH_ALGORITHMS)
+    for schedule in Schedule:
+        for kinds in (GATHERS, (ALL_REDUCE,)):
+            whole = schedule is Schedule.SEQUENTIAL
+            exact = whole or (equal and schedule is Schedule.ROTATED)
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=algorithms,
+                relation=EQUAL if exact else UPPER,
+                schedule=schedule,
+                chunks=(1, 1),
+                streams=(1, 1) if whole else (2, 6),
+            )
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=algorithms,
+                relation=UPPER,
+                schedule=schedule,
+                chunks=(2, 3),
+            )
+        for kinds, relation in (((ALL_TO_ALL,), LOWER), ((GATHER,), UPPER)):
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=algorithms,
+                relation=relation,
+                schedule=schedule,
+            )
+
+
+def _rows() -> Iterator[Row]:
+    yield Row(
+        fabric=ONE_CHIP,
+        kinds=(*SUMS, ALL_TO_ALL, PERMUTE, GATHER, SEND),
+        algorithms=RING_ALGORITHMS,
+        relation=EQUAL,
+    )
+    for fabric in (ONE_RING, ODD_RING, JOINED_RING, RING_ORDER):
+        yield from _even_rows(fabric, RING_ALGORITHMS)
+    for fabric in (ONE_SWITCH, PART_OF_SWITCH):
+        yield from _even_rows(fabric, SWITCH_ALGORITHMS)
+    yield Row(
+        fabric=ONE_SWITCH,
+        kinds=(ALL_REDUCE,),
+        algorithms=(Algorithm.IN_NETWORK,),
+        relation=Relation.LIMIT,
+        chunks=(1, 6),
+    )
+    for fabric in (ONE_LINE, PIECE, SNAKE, CUT_RING):
+        yield from _line_rows(fabric)
+    yield from _exchange_rows()
+    yield from _strided_rows(STRIDED_RING)
+    lines = (Algorithm.LINE, Algorithm.REDUCE_BROADCAST)
+    for fabric, algorithms in (
+        (STRIDED_LINE, lines),
+        (NO_RING, RING_ALGORITHMS),
+        (WORN_RING, RING_ALGORITHMS),
+        (WORN_LINE, lines),
+        (WORN_SWITCH, SWITCH_ALGORITHMS),
+        (CUT_LINE, lines),
+    ):
+        yield from _bounded_rows(fabric, algorithms)
+    for fabric in (STRIDED_AND_MORE, GAP, WORN_GRID):
+        yield from _bounded_rows(fabric, RING_ALGORITHMS, alone=False)
+    for fabric in (EQUAL_RINGS, THREE_RINGS, UNEQUAL_RINGS):
+        yield from _even_grids(fabric, RING_ALGORITHMS)
+    yield from _even_grids(RING_WITH_SWITCH, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))
+    yield from _even_grids(TWO_SWITCHES, SWITCH_ALGORITHMS)
+    yield from _uneven_grids(EQUAL_LINES, equal=True)
+    for fabric in (UNEQUAL_LINES, RING_WITH_LINE, LINE_WITH_SWITCH):
+        yield from _uneven_grids(fabric)
+
+
+ROWS = tuple(_rows())
+FABRICS = tuple(dict.fromkeys(row.fabric.name for row in ROWS))
