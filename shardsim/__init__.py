@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shardsim.api import plan, run
-    from shardsim.comparison import Run
+    from shardsim.api import collective, plan, run, verify
+    from shardsim.comparison import CollectiveRun, Run
     from shardsim.errors import ShardsimError
     from shardsim.mesh import Mesh
     from shardsim.notation import parse
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "CollectiveRun": "comparison",
     "Dtype": "vocabulary",
     "Mesh": "mesh",
     "Plan": "planner",
@@ -36,14 +37,17 @@ _HOME = {
     "ShardsimError": "errors",
     "Timeline": "timeline",
     "Topology": "topology",
+    "collective": "api",
     "execute": "oracle",
     "load_scenario": "scenario",
     "parse": "notation",
     "plan": "api",
     "run": "api",
+    "verify": "api",
 }
 
 __all__ = [
+    "CollectiveRun",
     "Dtype",
     "Mesh",
     "Plan",
@@ -52,11 +56,13 @@ __all__ = [
     "ShardsimError",
     "Timeline",
     "Topology",
+    "collective",
     "execute",
     "load_scenario",
     "parse",
     "plan",
     "run",
+    "verify",
 ]
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import os
+    from collections.abc import Callable, Mapping, Sequence
 
-    from shardsim.comparison import Run
+    from shardsim.comparison import CollectiveRun, Run
     from shardsim.notation import Statement
     from shardsim.planner import Plan
     from shardsim.scenario import Scenario
+    from shardsim.topology import Topology
+    from shardsim.verification import Verification
 
+    On = str | os.PathLike[str] | Mapping[str, object] | Topology
     What = Scenario | str | Statement | Sequence[str | Statement]
 
-__all__ = ["plan", "run"]
+__all__ = ["collective", "plan", "run", "verify"]
 
 
 def plan(what: What, **settings: Any) -> Plan:
@@ -23,7 +27,8 @@ def plan(what: What, **settings: Any) -> Plan:
     Args:
         what: The notation; or a scenario, which says all settings itself.
         settings: `topology` and `dims`; optionally `mesh`, `layout`, `dtype`, `policy`,
-            `objective`, `algorithm`, `latency_model`, `name`: as in a scenario file.
+            `objective`, `algorithm`, `schedule`, `chunks`, `devices`, `latency_model`,
+            `efficiency`, `launch_overhead`, `name`: as in a scenario file.
 
     Returns:
         The plan: `steps`, `alternatives`, `to_dict()`.
@@ -63,11 +68,61 @@ def run(what: What, **settings: Any) -> Run:
     return run_scenario(_scenario(what, settings))
 
 
+def collective(kind: str, **settings: Any) -> CollectiveRun:
+    """Prices and simulates one collective by itself.
+
+    Args:
+        kind: all_gather, reduce_scatter, all_reduce, all_to_all, permute, gather or send, in any
+            common spelling.
+        settings: `size` (as benchmarks name it: of an AllToAll and a permute what one chip sends,
+            else of the whole array) and `topology`; optionally `mesh`, `layout`, `devices`, `axes`,
+            `algorithm`, `schedule`, `chunks`, `latency_model`, `efficiency`, `launch_overhead`; for
+            a permute `shift`, for a gather `root`, for a send `start`, `end` and `ways`.
+
+    Returns:
+        The run: `simulated`, `price`, `algbw`, `busbw`, `wire_utilization`, `advice`, `to_dict()`.
+
+    Raises:
+        ShardsimError: the input is at fault; the message names the place and the way out.
+
+    >>> result = collective("all_gather", size="32 MiB", topology="h100:8")
+    >>> round(float(result.simulated) * 1e6, 1), result.simulated == result.price.exact.total
+    (66.1, True)
+    """
+    from shardsim.comparison import run_asked
+    from shardsim.scenario import make_collective
+
+    _check_settings(settings, make_collective, "kind", size="32 MiB", topology="h100:8")
+    return run_asked(make_collective(kind, **settings))
+
+
+def verify(topology: On, *, cases: int = 100, seed: int = 1, **mesh: Any) -> Verification:
+    """Checks a machine: simulated times against closed forms, laws of time, real numbers.
+
+    Args:
+        topology: A reference, a topology file, a scenario file, a mapping or a topology.
+        cases: Random cases of each check.
+        seed: What they are drawn with; the same seed draws the same cases.
+        mesh: `mesh`, `layout` and `devices`, as in a scenario file.
+
+    Returns:
+        What was found: `passed`, `checks`, `busiest`, `to_dict()`.
+
+    Raises:
+        ShardsimError: the input is at fault; the message names the place and the way out.
+
+    >>> found = verify("ring-of-8", cases=4)
+    >>> found.passed, found.checks[0].name
+    (True, 'simulated = closed form')
+    """
+    from shardsim.verification import find_machine, verify_machine
+
+    _check_settings(mesh, find_machine, "what")
+    return verify_machine(find_machine(topology, **mesh), cases=cases, seed=seed)
+
+
 def _scenario(what: What, settings: Mapping[str, Any]) -> Scenario:
     """The scenario itself, or one of notation and settings; unknown settings are refused."""
-    import inspect
-
-    from shardsim.documents import nearest
     from shardsim.errors import ScenarioError
     from shardsim.notation import Statement
     from shardsim.scenario import Scenario, make_scenario
@@ -86,16 +141,28 @@ def _scenario(what: What, settings: Mapping[str, Any]) -> Scenario:
         )
     if isinstance(what, str) and what.endswith((".yaml", ".yml")):
         raise ScenarioError(f"{what} is the name of a file", f"give load_scenario({what!r})")
-    known = [name for name in inspect.signature(make_scenario).parameters if name != "program"]
+    _check_settings(settings, make_scenario, "program", topology="v5e:4x4", dims={"I": 8192})
+    return make_scenario(what, **settings)
+
+
+def _check_settings(
+    settings: Mapping[str, Any], made_by: Callable[..., Any], first: str, **needed: object
+) -> None:
+    """Refuses unknown settings, and asks for those that are needed, each with an example."""
+    import inspect
+
+    from shardsim.documents import nearest
+    from shardsim.errors import ScenarioError
+
+    known = [name for name in inspect.signature(made_by).parameters if name != first]
     for name in settings:
         if name not in known:
             raise ScenarioError(
                 f"unknown setting {name}; known: {', '.join(known)}",
                 nearest(name, known) or "leave it out",
             )
-    for name, example in (("topology", '"v5e:4x4"'), ("dims", '{"I": 8192}')):
+    what = "a line of notation" if first == "program" else "a collective"
+    for name, example in needed.items():
         if name not in settings:
-            raise ScenarioError(
-                f"{name} is missing; a line of notation needs it", f"add {name}={example}"
-            )
-    return make_scenario(what, **settings)
+            shown = f'"{example}"' if isinstance(example, str) else str(example).replace("'", '"')
+            raise ScenarioError(f"{name} is missing; {what} needs it", f"add {name}={shown}")

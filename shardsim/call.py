@@ -141,11 +141,6 @@ class Call:
     efficiency: Fraction = Fraction(1)
     launch: Seconds = Fraction(0)
 
-    @property
-    def is_even(self) -> bool:
-        """Whether each step is one link that no other step uses, and all links are alike."""
-        return self.group.is_physical
-
 
 def choose_algorithm(
     wanted: Algorithm | None, segment: Segment, kind: CallKind, calibration: Calibration
@@ -187,7 +182,7 @@ def make_call(
         shift=shift,
         root=root,
         efficiency=curve.efficiency(Fraction(size)),
-        launch=curve.launch,
+        launch=curve.launch if group.size > 1 else Fraction(0),
     )
 
 

@@ -1,4 +1,4 @@
-"""The command line: `run`, `plan`, `show`.
+"""The command line: `run`, `plan`, `collective`, `show`, `verify`.
 
 Results go to stdout, diagnostics to stderr. Exit 0 ok, 1 an expectation failed, 2 bad input. Every
 command imports what it needs when it runs, so `--help` is quick.
@@ -12,13 +12,14 @@ import json
 import os
 import re
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from shardsim.comparison import Run
@@ -56,7 +57,14 @@ TopologyOption = Annotated[
 ]
 MeshOption = Annotated[str | None, typer.Option(help="Axes over the dimensions: X=4,Y=4.")]
 LayoutOption = Annotated[
-    str | None, typer.Option(help="Which axis lies on which dimension: X=y,Y=x.")
+    str | None,
+    typer.Option(
+        help="What each axis lies on: X=y,Y=x; several dimensions x+y; a part of one y:(1)4 "
+        "(outer), y:(4)4 (inner); one axis over all chips: snake or ring."
+    ),
+]
+DevicesOption = Annotated[
+    str | None, typer.Option(help='Chips in the order of the mesh: "0,0 0,1 1,1 1,0".')
 ]
 DimsOption = Annotated[str | None, typer.Option(help="Extents: I=8192,J=8192,K=8192.")]
 DtypeOption = Annotated[
@@ -68,7 +76,24 @@ PolicyOption = Annotated[
 ObjectiveOption = Annotated[str | None, typer.Option(help="What is made small: time or bytes.")]
 AlgorithmOption = Annotated[
     str | None,
-    typer.Option(help="On rings: balanced, whole_shards, half_shards or one_direction."),
+    typer.Option(
+        help="Ring: balanced, whole_shards, half_shards, one_direction. Line: line, "
+        "reduce_broadcast. Switch: direct, ring, in_network."
+    ),
+]
+ScheduleOption = Annotated[
+    str | None,
+    typer.Option(help="Over several rings, lines or switches: rotated, balanced or sequential."),
+]
+ChunksOption = Annotated[
+    str | None, typer.Option(help="Into how many parts a collective is cut.", metavar="N")
+]
+EfficiencyOption = Annotated[
+    str | None, typer.Option(help="Share of every bandwidth that messages reach: 0.9.")
+]
+LaunchOption = Annotated[
+    str | None,
+    typer.Option("--launch-overhead", help="Before the first message of a collective: 5us."),
 ]
 LatencyOption = Annotated[
     str | None, typer.Option("--latency-model", help="additive: n/w + latency; floor: the larger.")
@@ -97,13 +122,18 @@ def run(
     topology: TopologyOption = None,
     mesh: MeshOption = None,
     layout: LayoutOption = None,
+    devices: DevicesOption = None,
     dims: DimsOption = None,
     dtype: DtypeOption = None,
     overlap: OverlapOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
     algorithm: AlgorithmOption = None,
+    schedule: ScheduleOption = None,
+    chunks: ChunksOption = None,
     latency_model: LatencyOption = None,
+    efficiency: EfficiencyOption = None,
+    launch_overhead: LaunchOption = None,
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace for Perfetto (ui.perfetto.dev) here.")
     ] = None,
@@ -117,15 +147,20 @@ def run(
         topology=topology,
         mesh=mesh,
         layout=layout,
+        devices=devices,
         dims=dims,
         dtype=dtype,
         overlap=overlap,
         policy=policy,
         objective=objective,
         algorithm=algorithm,
+        schedule=schedule,
+        chunks=chunks,
         latency_model=latency_model,
+        efficiency=efficiency,
+        launch_overhead=launch_overhead,
     )
-    with _progress(scenario):
+    with _progress(scenario.program.mesh.topology.size):
         result = run_scenario(scenario)
     if trace is not None:
         from shardsim.perfetto import write_trace
@@ -152,12 +187,17 @@ def plan(
     topology: TopologyOption = None,
     mesh: MeshOption = None,
     layout: LayoutOption = None,
+    devices: DevicesOption = None,
     dims: DimsOption = None,
     dtype: DtypeOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
     algorithm: AlgorithmOption = None,
+    schedule: ScheduleOption = None,
+    chunks: ChunksOption = None,
     latency_model: LatencyOption = None,
+    efficiency: EfficiencyOption = None,
+    launch_overhead: LaunchOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan only: the steps, the rule behind them, and the other ways with their prices."""
@@ -168,12 +208,17 @@ def plan(
         topology=topology,
         mesh=mesh,
         layout=layout,
+        devices=devices,
         dims=dims,
         dtype=dtype,
         policy=policy,
         objective=objective,
         algorithm=algorithm,
+        schedule=schedule,
+        chunks=chunks,
         latency_model=latency_model,
+        efficiency=efficiency,
+        launch_overhead=launch_overhead,
     )
     made = plan_scenario(scenario)
     if as_json:
@@ -185,24 +230,181 @@ def plan(
         _write(render(report, sys.stdout))
 
 
+@app.command(short_help="One collective: its time three ways, and bandwidths.")
+def collective(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="all_gather, reduce_scatter, all_reduce, all_to_all, permute, gather or send, "
+            "in any common spelling: AllGather, all-gather, AG.",
+        ),
+    ],
+    *,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            help="As benchmarks name it: what one chip sends in an AllToAll or a permute, else "
+            "the whole array: 32MiB."
+        ),
+    ] = None,
+    topology: TopologyOption = None,
+    mesh: MeshOption = None,
+    layout: LayoutOption = None,
+    devices: DevicesOption = None,
+    axes: Annotated[str | None, typer.Option(help="Over which axes; all by default: X,Y.")] = None,
+    algorithm: AlgorithmOption = None,
+    schedule: ScheduleOption = None,
+    chunks: ChunksOption = None,
+    latency_model: LatencyOption = None,
+    shift: Annotated[
+        str | None, typer.Option(help="Permute: so many places up; 1 by default.", metavar="N")
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(help="Gather: the number of the chip.", metavar="N")
+    ] = None,
+    start: Annotated[str | None, typer.Option("--from", help="Send: from this chip: 0,0.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Send: to this chip: 3,3.")] = None,
+    ways: Annotated[
+        str | None, typer.Option(help="Send: over so many ways at once.", metavar="N")
+    ] = None,
+    efficiency: EfficiencyOption = None,
+    launch_overhead: LaunchOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One collective by itself: its time three ways, algbw, busbw, the busiest link, and advice."""
+    from shardsim.comparison import run_asked
+    from shardsim.scenario import make_collective
+
+    given: dict[str, Any] = {
+        "size": size,
+        "topology": topology,
+        "mesh": mesh,
+        "layout": layout,
+        "devices": devices,
+        "axes": axes,
+        "algorithm": algorithm,
+        "schedule": schedule,
+        "chunks": chunks,
+        "latency_model": latency_model,
+        "shift": shift,
+        "root": root,
+        "start": start,
+        "end": end,
+        "ways": ways,
+        "efficiency": efficiency,
+        "launch_overhead": launch_overhead,
+    }
+    for name, value, example in (("size", size, "32MiB"), ("topology", topology, "v5e:4x4")):
+        if value is None:
+            raise _missing(name, example, "a collective", "")
+    options = {name: value for name, value in given.items() if value is not None}
+    asked = make_collective(kind, **options)
+    with _progress(asked.topology.size):
+        result = run_asked(asked)
+    if as_json:
+        _print_json(result.to_dict())
+    else:
+        from shardsim.report import collective_report, render
+
+        _write(render(collective_report(result), sys.stdout))
+
+
 @app.command(short_help="Show a topology: what wraps, and why.")
 def show(
     topology: Annotated[str, typer.Argument(help="CHIP:SHAPE, or a topology file.")],
+    *,
+    mesh: MeshOption = None,
+    layout: LayoutOption = None,
+    devices: DevicesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a topology: its dimensions, which of them wrap and why, and the bandwidths."""
+    """Show a topology: its dimensions, which of them wrap and why, and the bandwidths.
+
+    With --mesh, --layout or --devices also what each axis lies on.
+    """
     from shardsim.catalogue import find_topology
     from shardsim.errors import Source
     from shardsim.mesh import DEFAULT_NAMES, lay_mesh
 
     found = find_topology(topology, Source(topology, origin="topology"))
+    laid = None
+    if (mesh, layout, devices) != (None, None, None):
+        from shardsim.scenario import make_mesh
+
+        laid = make_mesh(found, mesh=mesh, layout=layout, devices=devices)
     if as_json:
-        _print_json(found.to_dict())
+        from shardsim.comparison import mesh_dict
+
+        _print_json({**found.to_dict(), **({} if laid is None else mesh_dict(laid))})
     else:
         from shardsim.report import render, topology_report
 
-        mesh = lay_mesh(found) if len(found.shape) <= len(DEFAULT_NAMES) else None
-        _write(render(topology_report(found, mesh), sys.stdout))
+        whole = not found.missing and len(found.shape) <= len(DEFAULT_NAMES)
+        default = lay_mesh(found) if whole and laid is None else laid
+        _write(render(topology_report(found, default, laid=laid is not None), sys.stdout))
+
+
+@app.command(short_help="Check a machine: laws, closed forms, real numbers.")
+def verify(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|CHIP:SHAPE]",
+            help="A topology, or a scenario file; all shipped topologies by default.",
+        ),
+    ] = None,
+    *,
+    mesh: MeshOption = None,
+    layout: LayoutOption = None,
+    devices: DevicesOption = None,
+    cases: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Random cases of each check.", metavar="N")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="What they are drawn with.", metavar="N")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a machine: simulated times against closed forms, guidelines, bytes, real numbers.
+
+    Exit 1 where a law does not hold, with the smallest counterexample found.
+    """
+    from shardsim.catalogue import names_of
+    from shardsim.errors import ScenarioError
+    from shardsim.verification import find_machine, verify_machine
+
+    if what is None and (mesh, layout, devices) != (None, None, None):
+        why = "--mesh, --layout and --devices are for one topology; none is named"
+        raise ScenarioError(why, "name it: shardsim verify v5e:4x4 --mesh X=4,Y=4")
+    names = names_of("topologies") if what is None else [what]
+    machines = [find_machine(name, mesh, layout, devices) for name in names]
+    with _status() as say:
+        found = [verify_machine(one, cases=cases, seed=seed, progress=say) for one in machines]
+    passed = all(one.passed for one in found)
+    if as_json and what is None:
+        all_found = [one.to_dict() for one in found]
+        _print_json({"format": "shardsim/verify/1", "topologies": all_found, "passed": passed})
+    elif as_json:
+        _print_json(found[0].to_dict())
+    else:
+        from shardsim.report import render
+        from shardsim.report.verification import summary_report, verification_report
+
+        one = verification_report(found[0], machines[0].note)
+        _write(render(summary_report(found) if what is None else one, sys.stdout))
+    if not passed:
+        raise typer.Exit(EXPECTATION_FAILED)
+
+
+@contextmanager
+def _status() -> Iterator[Callable[[str], None]]:
+    """Says on stderr what is going on; only on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
 
 
 def _cut(result: Run) -> str:
@@ -239,12 +441,16 @@ def _scenario(what: list[str], **options: str | None) -> Scenario:
     return make_scenario(what if len(what) > 1 else what[0], **given)
 
 
-def _missing(name: str, example: str) -> ScenarioError:
+def _missing(
+    name: str,
+    example: str,
+    what: str = "a line of notation",
+    otherwise: str = ", or name a scenario file instead of the notation",
+) -> ScenarioError:
     from shardsim.errors import ScenarioError
 
     return ScenarioError(
-        f"--{name} is missing; a line of notation needs it",
-        f"add --{name} {example}, or name a scenario file instead of the notation",
+        f"--{name} is missing; {what} needs it", f"add --{name} {example}{otherwise}"
     )
 
 
@@ -274,9 +480,8 @@ def _is_file(what: list[str], *, alone: bool) -> bool:
         return False
 
 
-def _progress(scenario: Scenario) -> AbstractContextManager[Any]:
+def _progress(chips: int) -> AbstractContextManager[Any]:
     """A note on stderr while many chips are simulated; only on a terminal."""
-    chips = scenario.program.mesh.topology.size
     if chips < MANY_CHIPS or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console

@@ -35,6 +35,7 @@ __all__ = [
     "Topology",
     "WrapRule",
     "slice_topology",
+    "spot",
 ]
 
 Coordinate = tuple[int, ...]
@@ -48,6 +49,15 @@ NEUTRAL = Calibration()
 CUBE = 4
 WRAPPING_LENGTH = 16
 DIMENSION_NAMES = ("x", "y", "z")
+
+
+def spot(chip: Coordinate) -> str:
+    """A chip's coordinates for people.
+
+    >>> spot((3,)), spot((0, 1))
+    ('(3)', '(0, 1)')
+    """
+    return f"({', '.join(map(str, chip))})"
 
 
 class WrapRule(StrEnum):
@@ -305,7 +315,7 @@ class Topology:
 
     def _cut_off(self, start: Coordinate, end: Coordinate) -> TopologyError:
         return TopologyError(
-            f"no way leads from chip {start} to chip {end} of {self.name}",
+            f"no way leads from chip {spot(start)} to chip {spot(end)} of {self.name}",
             "leave more links in: these overrides cut the chips apart",
         )
 

@@ -47,7 +47,7 @@ def machine(
     links: Sequence[Link] | None = None,
     chip: Chip = CHIP,
     reduces: bool = False,
-    changed: Mapping[tuple[Coordinate, LinkKey], Link | None] | None = None,
+    changed: Sequence[tuple[tuple[Coordinate, LinkKey], Link | None]] = (),
     missing: Sequence[Coordinate] = (),
     calibration: Calibration | None = None,
 ) -> Topology:
@@ -70,7 +70,7 @@ def machine(
                 "xyzuvw", dimensions, links or [link] * len(dimensions), strict=False
             )
         ),
-        changed=tuple((changed or {}).items()),
+        changed=tuple(changed),
         missing=frozenset(missing),
         calibration=calibration or Calibration(),
     )

@@ -8,8 +8,8 @@ is written from the rows.
 
 from __future__ import annotations
 
-import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -153,9 +153,9 @@ ANY_PART = st.builds(Part, st.integers(1, 3), st.sampled_from(DimensionKind), LI
 def one_axis(draw: st.DrawFn, part: st.SearchStrategy[Part]) -> Machine:
     """One whole dimension, with or without other groups side by side."""
     mine = draw(part)
-    others = draw(st.lists(ANY_PART, max_size=1))
-    calibration = draw(CALIBRATIONS)
-    if others and draw(st.booleans()):
+    others: list[Part] = draw(st.lists(ANY_PART, max_size=1))
+    calibration, before = draw(CALIBRATIONS), draw(st.booleans())
+    if others and before:
         return machine(*others, mine, axes="Y", calibration=calibration)
     return machine(mine, *others, axes="X", calibration=calibration)
 
@@ -203,14 +203,23 @@ def cut(
 
 
 @st.composite
-def ordered(draw: st.DrawFn, word: str) -> Machine:
-    """One axis through a grid by the layout `snake` or `ring`."""
+def snakes(draw: st.DrawFn) -> Machine:
+    """One axis through a grid of lines by the layout `snake`; two rows would make it a ring."""
     link = draw(LINKS)
-    rows, columns = draw(st.integers(1, 3)), draw(st.integers(2, 4))
-    lengths = (2 * rows, columns) if word == "ring" else (rows, columns)
+    lengths = (draw(st.sampled_from([1, 3, 4])), draw(st.integers(2, 3)))
+    sizes = {"X": math.prod(lengths)}
+    grid = [Part(length, LINE, link) for length in lengths]
+    return machine(*grid, sizes=sizes, layout={"X": "snake"}, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def rings_in_grids(draw: st.DrawFn) -> Machine:
+    """One axis through a grid by the layout `ring`."""
+    link = draw(LINKS)
+    lengths = (2 * draw(st.integers(1, 2)), draw(st.integers(2, 4)))
     grid = [Part(length, draw(st.sampled_from([RING, LINE])), link) for length in lengths]
     sizes = {"X": math.prod(lengths)}
-    return machine(*grid, sizes=sizes, layout={"X": word}, calibration=draw(CALIBRATIONS))
+    return machine(*grid, sizes=sizes, layout={"X": "ring"}, calibration=draw(CALIBRATIONS))
 
 
 @st.composite
@@ -224,9 +233,7 @@ def scattered(draw: st.DrawFn) -> Machine:
     axes = "X"
     if len(chips) % 2 == 0 and draw(st.booleans()):
         sizes, axes = {"X": len(chips) // 2, "Y": 2}, draw(st.sampled_from(["X", "Y"]))
-    found = machine(
-        *grid, sizes=sizes, axes=axes, devices=order, calibration=draw(CALIBRATIONS)
-    )
+    found = machine(*grid, sizes=sizes, axes=axes, devices=order, calibration=draw(CALIBRATIONS))
     assume(not found.group.is_physical)
     return found
 
@@ -238,11 +245,14 @@ def one_link_differs(draw: st.DrawFn, part: st.SearchStrategy[Part]) -> Machine:
     assume(other != mine.link)
     at = draw(st.integers(0, mine.size - 1))
     ways = draw(st.sampled_from([(+1,), (-1,), (+1, -1)]))
+    found: dict[tuple[Coordinate, LinkKey], Link | None]
     found = {((at,), (0, way)): other for way in ways}
     if mine.kind is LINE:
         found = {key: link for key, link in found.items() if 0 <= at + key[1][1] < mine.size}
     assume(found)
-    return machine(mine, changed=found, calibration=draw(CALIBRATIONS))
+    worn = machine(mine, changed=found, calibration=draw(CALIBRATIONS))
+    assume(not worn.group.is_physical)  # a port faster than the one at the other end is no matter
+    return worn
 
 
 def cable(at: Coordinate, index: int, size: int) -> dict[tuple[Coordinate, LinkKey], Link | None]:
@@ -276,12 +286,15 @@ def cut_lines(draw: st.DrawFn) -> Machine:
 
 
 @st.composite
-def strided_and_more(draw: st.DrawFn) -> Machine:
-    """An outer part of one ring, and another dimension."""
+def strided_and_more(draw: st.DrawFn, *, line: bool) -> Machine:
+    """An outer part of a ring, and another dimension: a line, or a ring (or part) or switch."""
     outer, inner = draw(st.integers(2, 3)), draw(st.integers(2, 3))
     ring = Part(outer * inner, RING, draw(LINKS))
-    other = draw(parts(RING, 2, 3) | parts(LINE, 2, 3) | parts(SWITCH, 2, 3))
-    sizes = {"X": outer, "Y": inner, "Z": other.size}
+    sizes = {"X": outer, "Y": inner}
+    other = draw(parts(LINE, 2, 3) if line else parts(RING, 2, 4) | parts(SWITCH, 2, 3))
+    sizes["Z"] = other.size
+    if not line and other == (4, RING, other.link):
+        sizes |= {"Z": 2, "W": 2}
     axes = draw(st.sampled_from(["XZ", "ZX"]))
     return machine(ring, other, sizes=sizes, axes=axes, calibration=draw(CALIBRATIONS))
 
@@ -293,7 +306,7 @@ def worn_grids(draw: st.DrawFn) -> Machine:
     index, at = draw(st.integers(0, 1)), tuple(draw(st.integers(0, p.size - 2)) for p in grid)
     link = draw(LINKS)
     assume(link != grid[index].link)
-    changed = {(at, (index, +1)): link}
+    changed: dict[tuple[Coordinate, LinkKey], Link | None] = {(at, (index, +1)): link}
     return machine(*grid, changed=changed, calibration=draw(CALIBRATIONS))
 
 
@@ -341,13 +354,6 @@ ONE_RING = _fabric(
     "a ring of 4",
     machine(Part(4, RING)),
 )
-ODD_RING = _fabric(
-    "one ring, odd",
-    "As above, with an odd number of chips.",
-    one_axis(st.builds(Part, st.sampled_from([3, 5, 7, 9]), st.just(RING), LINKS)),
-    "a ring of 5",
-    machine(Part(5, RING)),
-)
 ONE_LINE = _fabric(
     "one line",
     "All chips of one line: a ring without the link from the last to the first.",
@@ -365,9 +371,16 @@ ONE_SWITCH = _fabric(
 PART_OF_SWITCH = _fabric(
     "part of a switch",
     "Some of the chips behind a switch, neighbours or not; the others work side by side.",
-    cut([SWITCH], ["X", "Y", "Z", "XY", "YZ", "ZX"]),
+    cut([SWITCH], ["X", "Y", "Z", "XY", "ZY"]),
     "4 of 8 at a switch",
     machine(Part(8, SWITCH), sizes={"X": 2, "Y": 4}, axes="Y"),
+)
+PARTS_OF_SWITCH = _fabric(
+    "two parts of a switch",
+    "The outermost and the innermost of three axes at one switch: both use the same ports.",
+    cut([SWITCH], ["XZ", "ZX"], counts=(3,)),
+    "axes 1 and 3 of 2x2x2 at a switch",
+    machine(Part(8, SWITCH), sizes={"X": 2, "Y": 2, "Z": 2}, axes="XZ"),
 )
 PIECE = _fabric(
     "contiguous piece",
@@ -410,14 +423,14 @@ GAP = _fabric(
 SNAKE = _fabric(
     "snake",
     "All chips of a grid, each next to the one before (layout `snake`).",
-    ordered("snake"),
+    snakes(),
     "a snake through 3x3",
     machine(Part(3, LINE), Part(3, LINE), sizes={"X": 9}, layout={"X": "snake"}),
 )
 RING_ORDER = _fabric(
     "ring through a grid",
     "All chips of a grid, the last next to the first too (layout `ring`).",
-    ordered("ring"),
+    rings_in_grids(),
     "a ring through 4x3",
     machine(Part(4, LINE), Part(3, LINE), sizes={"X": 12}, layout={"X": "ring"}),
 )
@@ -465,8 +478,8 @@ CUT_LINE = _fabric(
 )
 EQUAL_RINGS = _fabric(
     "equal rings",
-    "Two or three rings of the same length, all links alike: a square or cubic torus.",
-    alike(RING, 4, (2, 3)),
+    "Two rings of the same length, all links alike: a square torus.",
+    alike(RING, 4, (2,)),
     "a torus of 4x4",
     machine(Part(4, RING), Part(4, RING)),
 )
@@ -529,12 +542,19 @@ LINE_WITH_SWITCH = _fabric(
     "2 slices, each a line of 4",
     machine(Part(2, SWITCH, SLOW), Part(4, LINE)),
 )
-STRIDED_AND_MORE = _fabric(
-    "strided ring and more",
-    "An outer part of a ring together with another dimension.",
-    strided_and_more(),
+STRIDED_GRID = _fabric(
+    "strided ring and ring or switch",
+    "An outer part of a ring together with another ring, a part of one, or a switch.",
+    strided_and_more(line=False),
     "every 2nd chip of a ring of 4, by a ring of 4",
     machine(Part(4, RING), Part(4, RING), sizes={"X": 2, "Y": 2, "Z": 4}, axes="XZ"),
+)
+STRIDED_AND_LINE = _fabric(
+    "strided ring and line",
+    "An outer part of a ring together with a line.",
+    strided_and_more(line=True),
+    "every 2nd chip of a ring of 4, by a line of 4",
+    machine(Part(4, RING), Part(4, LINE), sizes={"X": 2, "Y": 2, "Z": 4}, axes="XZ"),
 )
 WORN_GRID = _fabric(
     "grid with a slow link",
@@ -573,7 +593,7 @@ class Row:
     chunks: tuple[int, int] = (1, 3)
     where: str = ""
     models: tuple[LatencyModel, ...] = BOTH_MODELS
-    machines: Machines | None = field(default=None, compare=False)
+    machines: Machines | None = field(default=None, compare=False, repr=False)
     example: Machine | None = None
     streams: tuple[int, int] = (1, 6)
 
@@ -583,17 +603,10 @@ class Row:
             "+".join(kind.value for kind in self.kinds),
             "+".join(algorithm.value for algorithm in self.algorithms),
             self.schedule.value if self.schedule else "",
-            self.chunks_in_words,
+            f"{self.chunks[0]} to {self.chunks[1]} chunks",
             self.where,
         ]
         return ", ".join(word for word in words if word)
-
-    @property
-    def chunks_in_words(self) -> str:
-        least, most = self.chunks
-        if least > 1:
-            return "in chunks"
-        return "in one" if most == 1 else ""
 
 
 class Case(NamedTuple):
@@ -622,7 +635,7 @@ def call_on(
 @st.composite
 def cases(draw: st.DrawFn, row: Row) -> Case:
     """Random cases of one row."""
-    found = draw(row.machines or row.fabric.machines)
+    found = draw(row.fabric.machines if row.machines is None else row.machines)
     wanted = Wanted(
         draw(st.sampled_from(row.algorithms)), row.schedule, draw(st.integers(*row.chunks))
     )
@@ -657,33 +670,46 @@ def _transfers(fabric: Fabric, algorithm: Algorithm) -> Iterator[Row]:
         yield Row(fabric=fabric, kinds=(kind,), algorithms=(algorithm,), relation=EQUAL)
 
 
-def _gather_rows(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
+def _gather_rows(
+    fabric: Fabric, algorithms: tuple[Algorithm, ...], *, apart: bool = True
+) -> Iterator[Row]:
     """Gather to one chip of one segment."""
-    for algorithm in algorithms:
-        yield Row(
-            fabric=fabric,
-            kinds=(GATHER,),
-            algorithms=(algorithm,),
-            relation=EQUAL,
-            chunks=(1, 1),
-        )
-    yield Row(
-        fabric=fabric, kinds=(GATHER,), algorithms=algorithms, relation=UPPER, chunks=(2, 4)
-    )
+    for some in [(algorithm,) for algorithm in algorithms] if apart else [algorithms]:
+        yield Row(fabric=fabric, kinds=(GATHER,), algorithms=some, relation=EQUAL, chunks=(1, 1))
+    yield Row(fabric=fabric, kinds=(GATHER,), algorithms=algorithms, relation=UPPER, chunks=(2, 4))
 
 
-def _even_rows(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
-    """One ring or switch."""
-    for algorithm in algorithms:
+def _even_rows(
+    fabric: Fabric, algorithms: tuple[Algorithm, ...], *, apart: bool = True
+) -> Iterator[Row]:
+    """One ring or switch; `apart`: a row for each algorithm."""
+    for some in [(algorithm,) for algorithm in algorithms] if apart else [algorithms]:
         for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
-            yield Row(fabric=fabric, kinds=kinds, algorithms=(algorithm,), relation=EQUAL)
-    yield from _gather_rows(fabric, algorithms)
+            yield Row(fabric=fabric, kinds=kinds, algorithms=some, relation=EQUAL)
+    yield from _gather_rows(fabric, algorithms, apart=apart)
     yield from _transfers(fabric, algorithms[0])
+
+
+def _odd_rows() -> Iterator[Row]:
+    """One ring of an odd number of chips, where the forms differ."""
+    odd = one_axis(st.builds(Part, st.sampled_from([3, 5, 7, 9]), st.just(RING), LINKS))
+    for algorithm in (Algorithm.BALANCED, Algorithm.WHOLE_SHARDS):
+        for kinds in (GATHERS, (ALL_TO_ALL,), (GATHER,)):
+            yield Row(
+                fabric=ONE_RING,
+                kinds=kinds,
+                algorithms=(algorithm,),
+                relation=EQUAL,
+                where="N odd",
+                chunks=(1, 1),
+                machines=odd,
+                example=machine(Part(5, RING)),
+            )
 
 
 def _strided_rows(fabric: Fabric) -> Iterator[Row]:
     for algorithm in RING_ALGORITHMS:
-        for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,), (GATHER,)):
+        for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
             yield Row(
                 fabric=fabric,
                 kinds=kinds,
@@ -699,6 +725,9 @@ def _strided_rows(fabric: Fabric) -> Iterator[Row]:
             relation=EQUAL,
             chunks=(1, 1),
         )
+    yield Row(
+        fabric=fabric, kinds=(GATHER,), algorithms=RING_ALGORITHMS, relation=LOWER, chunks=(1, 1)
+    )
     for kinds in ((*SUMS, ALL_TO_ALL), (GATHER,), (PERMUTE,), (SEND,)):
         yield Row(
             fabric=fabric,
@@ -728,6 +757,7 @@ def _line_rows(fabric: Fabric) -> Iterator[Row]:
 
 def _exchange_rows() -> Iterator[Row]:
     """AllToAll on one line."""
+
     def row(relation: Relation, where: str, machines: Machines, example: Machine,
             models: tuple[LatencyModel, ...], chunks: tuple[int, int]) -> Row:  # fmt: skip
         return Row(
@@ -749,7 +779,9 @@ def _exchange_rows() -> Iterator[Row]:
     yield row(LOWER, "additive, a > 0, N > 3", late, four, (ADDITIVE,), (1, 3))
     yield row(EQUAL, "floor", ONE_LINE.machines, four, (FLOOR,), (1, 3))
     yield row(EQUAL, "a = 0", free, machine(Part(4, LINE, FREE)), BOTH_MODELS, (1, 3))
-    yield row(EQUAL, "N = 2 or 3", short, three, BOTH_MODELS, (1, 3))
+    yield row(EQUAL, "N = 2 or 3", short, three, BOTH_MODELS, (1, 1))
+    late_short = one_axis(parts(LINE, 2, 3, LATE_LINKS))
+    yield row(LOWER, "additive, a > 0, N = 2 or 3", late_short, three, (ADDITIVE,), (2, 3))
 
 
 def _bounded_rows(
@@ -767,6 +799,36 @@ def _bounded_rows(
             )
     for kind in (PERMUTE, SEND) if alone else ():
         yield Row(fabric=fabric, kinds=(kind,), algorithms=algorithms[:1], relation=LOWER)
+
+
+def _strided_grids() -> Iterator[Row]:
+    """One stream over strided rings keeps all chips in step; several get in each other's way."""
+    fabric = STRIDED_GRID
+    algorithms = (*RING_ALGORITHMS, *SWITCH_ALGORITHMS)
+    for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
+        for relation, schedule, chunks, streams in (
+            (EQUAL, Schedule.SEQUENTIAL, (1, 1), (1, 1)),
+            (LOWER, Schedule.SEQUENTIAL, (2, 3), (1, 1)),
+            (LOWER, Schedule.ROTATED, (1, 3), (2, 6)),
+            (LOWER, Schedule.BALANCED, (1, 3), (2, 6)),
+        ):
+            yield Row(
+                fabric=fabric,
+                kinds=kinds,
+                algorithms=algorithms,
+                relation=relation,
+                schedule=schedule,
+                chunks=chunks,
+                streams=streams,
+            )
+    for schedule in Schedule:
+        yield Row(
+            fabric=fabric,
+            kinds=(GATHER,),
+            algorithms=algorithms,
+            relation=LOWER,
+            schedule=schedule,
+        )
 
 
 def _even_grids(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
@@ -830,10 +892,12 @@ def _rows() -> Iterator[Row]:
         algorithms=RING_ALGORITHMS,
         relation=EQUAL,
     )
-    for fabric in (ONE_RING, ODD_RING, JOINED_RING, RING_ORDER):
-        yield from _even_rows(fabric, RING_ALGORITHMS)
-    for fabric in (ONE_SWITCH, PART_OF_SWITCH):
-        yield from _even_rows(fabric, SWITCH_ALGORITHMS)
+    yield from _even_rows(ONE_RING, RING_ALGORITHMS)
+    yield from _odd_rows()
+    for fabric in (JOINED_RING, RING_ORDER):
+        yield from _even_rows(fabric, RING_ALGORITHMS, apart=False)
+    yield from _even_rows(ONE_SWITCH, SWITCH_ALGORITHMS)
+    yield from _even_rows(PART_OF_SWITCH, SWITCH_ALGORITHMS, apart=False)
     yield Row(
         fabric=ONE_SWITCH,
         kinds=(ALL_REDUCE,),
@@ -855,8 +919,10 @@ def _rows() -> Iterator[Row]:
         (CUT_LINE, lines),
     ):
         yield from _bounded_rows(fabric, algorithms)
-    for fabric in (STRIDED_AND_MORE, GAP, WORN_GRID):
+    yield from _strided_grids()
+    for fabric in (STRIDED_AND_LINE, GAP, WORN_GRID):
         yield from _bounded_rows(fabric, RING_ALGORITHMS, alone=False)
+    yield from _bounded_rows(PARTS_OF_SWITCH, SWITCH_ALGORITHMS, alone=False)
     for fabric in (EQUAL_RINGS, THREE_RINGS, UNEQUAL_RINGS):
         yield from _even_grids(fabric, RING_ALGORITHMS)
     yield from _even_grids(RING_WITH_SWITCH, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))
@@ -867,4 +933,16 @@ def _rows() -> Iterator[Row]:
 
 
 ROWS = tuple(_rows())
-FABRICS = tuple(dict.fromkeys(row.fabric.name for row in ROWS))
+FABRICS = tuple({row.fabric.name: row.fabric for row in ROWS}.values())
+
+
+def _keys() -> Iterator[str]:
+    """A short name for each row: its fabric, and its number there."""
+    numbers: Counter[str] = Counter()
+    for row in ROWS:
+        name = row.fabric.name.replace(" ", "-")
+        numbers[name] += 1
+        yield f"{name}-{numbers[name]}"
+
+
+KEYS = tuple(_keys())

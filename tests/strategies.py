@@ -111,8 +111,8 @@ def sizes(most: int = 64) -> st.SearchStrategy[int]:
 
 @st.composite
 def programs(draw: st.DrawFn, most: int = 4) -> tuple[list[str], Topology, dict[str, int]]:
-    """Up to `most` chained matmuls over a 2 x 4 machine, each with any legal sharding."""
-    kinds = [draw(st.sampled_from(["ring", "line"])) for _ in range(2)]
+    """Up to `most` chained matmuls over two dimensions, each with any legal sharding."""
+    kinds = [draw(st.sampled_from(["ring", "line", "switch"])) for _ in range(2)]
     topology = machine((draw(st.sampled_from([2, 3, 4])), kinds[0]), (2, kinds[1]))
     count = draw(st.integers(1, most))
     dims = [f"D{i}" for i in range(count + 1)]

@@ -70,7 +70,7 @@ def program_of(call: Call, chip: Coordinate) -> StepProgram:
     group = call.group
     if chip not in group:
         return switch_program(group.shape, call.method)
-    root = group.root_place(call.root) if call.kind is TransferKind.GATHER else None
+    root = group.root_of(chip, call.root) if call.kind is TransferKind.GATHER else None
     return step_program(
         call.kind, group.shape, call.method, group.rank(chip), shift=call.shift, root=root
     )
@@ -110,7 +110,7 @@ def step_program(
     """
     if not shape:
         return StepProgram((), (), 1)
-    if kind is not TransferKind.GATHER:  # every chip of a ring or a switch runs the same program
+    if kind not in (TransferKind.GATHER, TransferKind.SEND):  # all chips of a ring run the same
         alike = Algorithm.IN_NETWORK not in method.algorithms
         place = tuple(
             at if dimension is DimensionKind.LINE or not alike else 0

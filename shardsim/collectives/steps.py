@@ -37,7 +37,8 @@ class Channel(NamedTuple):
         segment: The segment of the group, by index.
         direction: +1 up and -1 down a ring or line (out of and into a chip at a switch that adds);
             0 where every send names its receiver.
-        port: At a switch that adds, the chip whose port it is; at another, the number of the phase.
+        port: At a switch that adds, the chip whose port it is (+ N for the sums that are handed
+            out); at another, the number of the phase.
     """
 
     segment: int

@@ -38,70 +38,61 @@ def direct_lanes(kind: CallKind, size: int, to_root: int = 0) -> tuple[Lane, ...
     return (Lane(DIRECT, tuple(sends)),) if sends else ()
 
 
-Item = tuple[str, int, int]
-"""A message between chip and switch: what it is, the round, the block's owner."""
-
-
-def _outgoing(size: int, chunks: int, owner: int) -> list[Item]:
-    """What a chip sends: its part of every sum, then, a round later, the sums that it owns."""
-    items: list[Item] = []
-    for round_ in range(chunks):
-        items += [("part", round_, block) for block in range(size)]
-        if round_:
-            items.append(("sum", round_ - 1, owner))
-    return [*items, ("sum", chunks - 1, owner)]
-
-
-def _incoming(size: int, chunks: int, owner: int) -> list[Item]:
-    """What the switch sends a chip: the sums that it owns, then, a round later, everybody's."""
-    items: list[Item] = []
-    for round_ in range(chunks):
-        items.append(("own", round_, owner))
-        if round_:
-            items += [("copy", round_ - 1, block) for block in range(size)]
-    return [*items, *(("copy", chunks - 1, block) for block in range(size))]
-
-
-def _piece(item: Item, chunks: int, place: int) -> tuple[Piece, ...]:
-    _, round_, block = item
-    share = (Fraction(round_, chunks), Fraction(round_ + 1, chunks))
-    return (Piece((block - place,), share),)
+def _chunk(block: int, chunk: int, chunks: int) -> tuple[Piece, ...]:
+    share = (Fraction(chunk, chunks), Fraction(chunk + 1, chunks))
+    return (Piece((block,), share),)
 
 
 def reducing_chip(size: int, place: int, chunks: int) -> StepProgram:
-    """What the chip at a place does when the switch adds; each of `size` blocks in `chunks`."""
-    incoming = _incoming(size, chunks, place)
-    down = Channel(0, -1, place)
-    sends = []
-    for item in _outgoing(size, chunks, place):
-        what, round_, block = item
-        pieces = _piece(item, chunks, place)
-        if what == "part":
-            sends.append(Send(None, pieces, Action.ADD))
-        else:
-            count = incoming.index(("own", round_, block)) + 1
-            sends.append(Send(None, pieces, Action.STORE, (Need(down, count),)))
-    lanes = (Lane(Channel(0, +1, place), tuple(sends)),)
-    return StepProgram(lanes, (Need(down, len(incoming)),), size)
+    """What the chip at a place does when the switch adds; each of `size` blocks in `chunks`.
+
+    It sends its part of every sum in one lane; in another, as soon as the switch has sent them, the
+    sums of its own block, to be handed out. So neither waits for the other but at the port.
+    """
+    sums = Channel(0, -1, place)
+    parts = [
+        Send(None, _chunk(block - place, chunk, chunks), Action.ADD)
+        for chunk in range(chunks)
+        for block in range(size)
+    ]
+    own = [
+        Send(None, _chunk(0, chunk, chunks), Action.STORE, (Need(sums, chunk + 1),))
+        for chunk in range(chunks)
+    ]
+    lanes = (
+        Lane(Channel(0, +1, place), tuple(parts)),
+        Lane(Channel(0, +1, size + place), tuple(own)),
+    )
+    copies = Channel(0, -1, size + place)
+    return StepProgram(lanes, (Need(sums, chunks), Need(copies, chunks * size)), size)
 
 
 def reducing_switch(size: int, chunks: int) -> StepProgram:
-    """What the switch does: a lane for each chip's port."""
-    outgoing = [_outgoing(size, chunks, chip) for chip in range(size)]
-
-    def after(chip: int, item: Item) -> Need:
-        return Need(Channel(0, +1, chip), outgoing[chip].index(item) + 1)
-
+    """What the switch does: for each chip's port a lane of sums, and one of everybody's sums."""
     lanes = []
     for port in range(size):
-        sends = []
-        for item in _incoming(size, chunks, port):
-            what, round_, block = item
-            if what == "own":
-                needs = tuple(after(chip, ("part", round_, block)) for chip in range(size))
-            else:
-                needs = (after(block, ("sum", round_, block)),)
-            sends.append(Send(port, _piece(item, chunks, 0), Action.STORE, needs))
-        lanes.append(Lane(Channel(0, -1, port), tuple(sends)))
-    receives = tuple(Need(Channel(0, +1, chip), len(outgoing[chip])) for chip in range(size))
+        sums = [
+            Send(
+                port,
+                _chunk(port, chunk, chunks),
+                Action.STORE,
+                tuple(Need(Channel(0, +1, chip), chunk * size + port + 1) for chip in range(size)),
+            )
+            for chunk in range(chunks)
+        ]
+        copies = [
+            Send(
+                port,
+                _chunk(block, chunk, chunks),
+                Action.STORE,
+                (Need(Channel(0, +1, size + block), chunk + 1),),
+            )
+            for chunk in range(chunks)
+            for block in range(size)
+        ]
+        lanes.append(Lane(Channel(0, -1, port), tuple(sums)))
+        lanes.append(Lane(Channel(0, -1, size + port), tuple(copies)))
+    receives = tuple(Need(Channel(0, +1, chip), chunks * size) for chip in range(size)) + tuple(
+        Need(Channel(0, +1, size + chip), chunks) for chip in range(size)
+    )
     return StepProgram(tuple(lanes), receives, size)

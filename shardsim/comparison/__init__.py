@@ -4,16 +4,25 @@ runs.py          one run of a scenario, with the three times of each step side b
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
 traffic.py       what each link carried, and the busiest of them
 advice.py        where another order of chips would be better
+others.py        the same collective by every other method
 """
 
-from shardsim.comparison.collectives import CollectiveRun, Orders, run_collective, send_calls
+from shardsim.comparison.collectives import (
+    CollectiveRun,
+    Orders,
+    run_asked,
+    run_collective,
+    send_calls,
+)
 from shardsim.comparison.runs import (
     Run,
     StepTimes,
     Totals,
     lifetimes,
+    mesh_dict,
     plan_scenario,
     run_scenario,
+    step_advice,
 )
 from shardsim.comparison.traffic import LinkUse, traffic
 
@@ -25,9 +34,12 @@ __all__ = [
     "StepTimes",
     "Totals",
     "lifetimes",
+    "mesh_dict",
     "plan_scenario",
+    "run_asked",
     "run_collective",
     "run_scenario",
     "send_calls",
+    "step_advice",
     "traffic",
 ]

@@ -52,22 +52,21 @@ def _price(call: Call, mesh: Mesh, latency_model: LatencyModel) -> Seconds:
 
 
 def _better_order(call: Call, simulated: Seconds, latency_model: LatencyModel) -> tuple[str, ...]:
-    """For one axis over all chips: a ring through them, a snake, or the dimensions as they are."""
+    """The dimensions as they are; for one axis over all chips also a ring through them, a snake."""
     mesh = call.group.mesh
-    sizes = {name: size for name, size in mesh.sizes.items() if size > 1}
-    if len(sizes) != 1 or not mesh.topology.is_regular:
+    if not mesh.topology.is_regular:
         return ()
-    (axis,) = sizes
+    axis = ", ".join(call.group.axes)
+    wide = [name for name, size in mesh.sizes.items() if size > 1]
+    layouts = {word: {wide[0]: word} for word in ("ring", "snake")} if len(wide) == 1 else {}
     found = []
-    for word in ("ring", "snake"):
+    for word, layout in {**layouts, "": None}.items():
         try:
-            other = lay_mesh(mesh.topology, sizes, {axis: word})
+            other = lay_mesh(mesh.topology, mesh.sizes, layout)
         except MeshError:
             continue
         found.append((_price(call, other, latency_model), word, other.order or ()))
-    plain = lay_mesh(mesh.topology, sizes)
-    found.append((_price(call, plain, latency_model), "", ()))
-    seconds, word, order = min(found, key=lambda item: item[0])
+    seconds, word, order = min(found, key=lambda item: item[0], default=(simulated, "", ()))
     if seconds >= simulated:
         return ()
     before = f"{axis} in the order given takes {format_seconds(simulated)}"
@@ -110,7 +109,7 @@ def _better_layout(call: Call, simulated: Seconds, latency_model: LatencyModel) 
 def _text(mesh: Mesh, name: str, shared: set[int | None]) -> str:
     """An axis's layout where, on shared dimensions, inner and outer parts are exchanged."""
     pieces = []
-    for segment in mesh.axis(name).segments:
+    for segment in mesh.axis(name).parts:
         index = segment.dimension
         assert index is not None
         dimension = mesh.topology.dimensions[index]

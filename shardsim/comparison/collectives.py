@@ -15,22 +15,35 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.advice import advice_for
+from shardsim.comparison.others import Other, if_wrapped, other_methods
 from shardsim.comparison.traffic import LinkUse, traffic
 from shardsim.cost import CollectivePrice, CostModel, Wanted
+from shardsim.cost.bounds import torus_bound
 from shardsim.cost.choice import order_prices
 from shardsim.errors import PlanError, TopologyError
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.units import Bytes, BytesPerSecond, Seconds, number
-from shardsim.vocabulary import CallKind, CollectiveKind, LatencyModel, Relation, TransferKind
+from shardsim.vocabulary import (
+    CallKind,
+    CollectiveKind,
+    DimensionKind,
+    LatencyModel,
+    Relation,
+    TransferKind,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shardsim.call import Call
+    from shardsim.scenario import Single
     from shardsim.timeline import Timeline
     from shardsim.topology import Coordinate, Topology
 
-__all__ = ["CollectiveRun", "Orders", "run_collective", "send_calls"]
+__all__ = ["CollectiveRun", "Orders", "run_asked", "run_collective", "send_calls"]
+
+PER_CHIP = (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
+"""Those whose S is what one chip sends."""
 
 SIZE_MEANS = {
     CollectiveKind.ALL_GATHER: "the gathered array",
@@ -54,10 +67,6 @@ class Orders:
 
     names: tuple[str, ...]
     prices: tuple[tuple[tuple[int, ...], Seconds], ...]
-
-    def text(self, order: Sequence[int]) -> str:
-        """An order for people: `node, then gpu`."""
-        return ", then ".join(self.names[at] for at in order)
 
 
 @dataclass(frozen=True)
@@ -109,8 +118,7 @@ class CollectiveRun:
     @property
     def benchmark_size(self) -> Bytes:
         """S in bytes: the size that a benchmark names; `SIZE_MEANS` says of what."""
-        per_chip = self.kind in (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
-        return self.size / self.chips if per_chip else self.size
+        return self.size / self.chips if self.kind in PER_CHIP else self.size
 
     @property
     def simulated(self) -> Seconds:
@@ -154,6 +162,40 @@ class CollectiveRun:
         ranked = sorted(prices.items(), key=lambda item: (item[1], item[0]))
         return Orders(tuple(segment.name for segment in group.segments), tuple(ranked))
 
+    def phases(self, order: Sequence[int]) -> tuple[str, ...]:
+        """What is gone through in an order of `orders`: scattered backwards, gathered forwards."""
+        names = self.orders.names if self.orders else ()
+        forwards = tuple(names[at] for at in order)
+        match self.kind:
+            case CollectiveKind.REDUCE_SCATTER:
+                return forwards[::-1]
+            case CollectiveKind.ALL_REDUCE:
+                return forwards[::-1] + forwards
+            case _:
+                return forwards
+
+    @cached_property
+    def others(self) -> tuple[Other, ...]:
+        """Every method that could do it, this one too, the cheapest first."""
+        return other_methods(self.call, self.latency_model) if len(self.calls) == 1 else ()
+
+    @cached_property
+    def bound(self) -> Seconds | None:
+        """What no method over these rings and lines can beat; None where another tier is in it."""
+        group = self.call.group
+        alike = group.is_physical and all(
+            s.kind is not DimensionKind.SWITCH for s in group.segments
+        )
+        if not alike or len(group.segments) < 2 or not isinstance(self.kind, CollectiveKind):
+            return None
+        return torus_bound(self.kind, self.size / self.call.efficiency, group.segments)
+
+    @cached_property
+    def if_wrapped(self) -> Seconds | None:
+        """What it would take if its lines were rings; None where they cannot be."""
+        alone = len(self.calls) == 1 and isinstance(self.kind, CollectiveKind)
+        return if_wrapped(self.call, self.latency_model) if alone else None
+
     @cached_property
     def advice(self) -> tuple[str, ...]:
         """Where another order of chips would be better, with both prices."""
@@ -174,13 +216,15 @@ class CollectiveRun:
     def to_dict(self) -> dict[str, Any]:
         """The JSON of `collective --json`."""
         call, price = self.call, self.price
-        orders = self.orders
+        orders, calibration = self.orders, self.topology.calibration
+        measured = any(curve.kind is self.kind for curve in calibration.curves)
         return {
             "format": "shardsim/collective/1",
             "op": self.kind.value,
             "topology": self.topology.name,
             "chips": self.chips,
-            "axes": list(call.group.axes),
+            **self._where(),
+            "latency_model": self.latency_model.value,
             "segments": [
                 {
                     "name": segment.name,
@@ -199,6 +243,9 @@ class CollectiveRun:
             "wire_bytes_per_chip": number(price.wire_bytes),
             "efficiency": float(call.efficiency),
             "launch_seconds": float(call.launch),
+            "calibration": {"source": calibration.source, "band": calibration.band}
+            if measured
+            else None,
             "book_seconds": float(price.book),
             "exact_seconds": float(price.exact.total),
             "relation": price.relation.value,
@@ -210,13 +257,65 @@ class CollectiveRun:
             "wire_utilization": float(self.wire_utilization),
             "busiest_link": self.links[0].to_dict() if self.links else None,
             "orders": [
-                {"order": [orders.names[at] for at in order], "exact_seconds": float(seconds)}
+                {"order": list(self.phases(order)), "exact_seconds": float(seconds)}
                 for order, seconds in orders.prices
             ]
             if orders
             else [],
+            "methods": [
+                {
+                    "algorithm": other.method.name,
+                    "exact_seconds": float(other.seconds),
+                    "relation": other.relation.value,
+                }
+                for other in self.others
+            ],
+            "bound_seconds": None if self.bound is None else float(self.bound),
+            "exact_if_wrapped_seconds": None if self.if_wrapped is None else float(self.if_wrapped),
             "advice": list(self.advice),
         }
+
+    def _where(self) -> dict[str, Any]:
+        """Over which axes, or from where to where."""
+        call = self.call
+        if self.kind is TransferKind.SEND:
+            ways = [each.group.mesh.order or () for each in self.calls]
+            return {"ways": [[list(chip) for chip in way] for way in ways]}
+        found: dict[str, Any] = {"mesh": call.group.mesh.sizes, "axes": list(call.group.axes)}
+        if self.kind is TransferKind.PERMUTE:
+            found["shift"] = call.shift
+        if self.kind is TransferKind.GATHER:
+            found["root"] = list(call.group.instances[0][call.root])
+        return found
+
+
+def run_asked(asked: Single) -> CollectiveRun:
+    """Prices and simulates a collective that somebody asks for, its size as benchmarks name it.
+
+    Raises:
+        PlanError, TopologyError: it cannot be done so.
+    """
+    if asked.mesh is None:
+        return send_calls(
+            asked.topology,
+            asked.start,
+            asked.end,
+            asked.size,
+            ways=asked.ways,
+            chunks=asked.wanted.chunks,
+            latency_model=asked.latency_model,
+        )
+    chips = asked.mesh.ways(asked.axes)
+    return run_collective(
+        asked.kind,
+        asked.size * chips if asked.kind in PER_CHIP else asked.size,
+        asked.mesh,
+        asked.axes,
+        wanted=asked.wanted,
+        latency_model=asked.latency_model,
+        shift=asked.shift,
+        root=asked.root,
+    )
 
 
 def run_collective(
@@ -249,6 +348,11 @@ def run_collective(
 
     cost = CostModel(latency_model, wanted or Wanted())
     names = axes or tuple(mesh.sizes)
+    for name in names:
+        mesh.axis(name)
+    if len(set(names)) < len(names):
+        raise PlanError(f"axes {', '.join(names)} name one twice", "name each axis once")
+    _check_amounts(size, cost.wanted.chunks)
     group = mesh.group(names)
     if not 0 <= root < group.size:
         raise PlanError(
@@ -284,6 +388,7 @@ def send_calls(
             raise TopologyError(
                 f"{topology.name} has no chip {list(chip)}", "name the coordinates of a chip"
             )
+    _check_amounts(size, chunks)
     apart = [i for i, (a, b) in enumerate(zip(start, end, strict=True)) if a != b]
     if not apart:
         raise TopologyError("a chip sends nothing to itself", "name two chips")
@@ -304,6 +409,18 @@ def send_calls(
         mesh = lay_mesh(topology, {"P": len(way)}, devices=way, partial=True)
         calls.append(cost.call(TransferKind.SEND, mesh.group(("P",)), size / ways))
     return _run(tuple(calls), cost)
+
+
+def _check_amounts(size: Bytes, chunks: int | None) -> None:
+    """Bytes and chunks that there can be.
+
+    Raises:
+        PlanError: there cannot.
+    """
+    if size <= 0:
+        raise PlanError(f"a collective of {size} bytes moves nothing", "give a size above 0")
+    if chunks is not None and chunks < 1:
+        raise PlanError(f"a collective cannot be cut in {chunks} chunks", "give 1 or more")
 
 
 def _run(calls: tuple[Call, ...], cost: CostModel) -> CollectiveRun:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shardsim.comparison.advice import advice_for
+from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
 from shardsim.cost import CostModel, Wanted
 from shardsim.planner import CollectiveStep, MatmulStep, make_plan
 from shardsim.planner.steps import step_dict, value_dict
@@ -15,12 +18,22 @@ from shardsim.units import Bytes, Seconds, format_seconds, number
 from shardsim.vocabulary import DimensionKind, Overlap
 
 if TYPE_CHECKING:
-    from shardsim.mesh import Axis
+    from collections.abc import Sequence
+
+    from shardsim.mesh import Axis, Mesh
     from shardsim.planner import Plan, Step
     from shardsim.scenario import Scenario
     from shardsim.timeline import Timeline
 
-__all__ = ["Run", "StepTimes", "Totals", "plan_scenario", "run_scenario"]
+__all__ = [
+    "Run",
+    "StepTimes",
+    "Totals",
+    "mesh_dict",
+    "plan_scenario",
+    "run_scenario",
+    "step_advice",
+]
 
 
 BOUNDS = ("compute", "memory", "communication", "latency")
@@ -104,6 +117,16 @@ class Run:
     steps: tuple[StepTimes, ...]
     totals: Totals
 
+    @cached_property
+    def links(self) -> tuple[LinkUse, ...]:
+        """The links used, the busiest first."""
+        return traffic(self.timeline, self.plan.mesh.topology)
+
+    @cached_property
+    def advice(self) -> tuple[tuple[int, str], ...]:
+        """Where another order of chips would be better: index of the step, and both prices."""
+        return step_advice(self.plan, [times.simulated for times in self.steps])
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON of `run --json`, as a dict."""
         mesh, options = self.plan.mesh, self.scenario.options
@@ -112,17 +135,24 @@ class Run:
             "name": self.scenario.name,
             "topology": mesh.topology.name,
             "chips": mesh.topology.size,
-            "mesh": mesh.sizes,
-            "axes": [_axis_dict(axis) for axis in mesh.axes],
+            **mesh_dict(mesh),
             "dims": dict(self.plan.program.extents),
             "dtypes": self.plan.program.dtypes.to_dict(),
             "overlap": options.overlap.value,
             "latency_model": options.latency_model.value,
+            "schedule": None if options.schedule is None else options.schedule.value,
+            "chunks": options.chunks,
             "policy": options.policy.value,
             "objective": options.objective.value,
             "steps": [times.to_dict() for times in self.steps],
             "result": value_dict(self.plan.result.sharded),
             "totals": self.totals.to_dict(),
+            "links": {
+                "used": len(self.links),
+                "busiest": self.links[0].to_dict() if self.links else None,
+                "mean_utilization": float(mean_utilization(self.links)),
+            },
+            "advice": [{"step": index, "text": text} for index, text in self.advice],
             "reasons": [reason for choice in self.plan.choices for reason in choice.reasons],
             "expectations": [
                 {"quantity": check.quantity, "met": check.met, "text": check.text}
@@ -154,6 +184,20 @@ class Check:
     quantity: str
     met: bool
     text: str
+
+
+def mesh_dict(mesh: Mesh) -> dict[str, Any]:
+    """A mesh as in the JSON: sizes, what each axis lies on, and the order of chips if one is given.
+
+    >>> from shardsim.scenario import make_mesh
+    >>> mesh_dict(make_mesh("v5e:2x2", devices="0,0 0,1 1,1 1,0", mesh="X=4"))["devices"]
+    [[0, 0], [0, 1], [1, 1], [1, 0]]
+    """
+    return {
+        "mesh": mesh.sizes,
+        "axes": [_axis_dict(axis) for axis in mesh.axes],
+        "devices": None if mesh.order is None else [list(chip) for chip in mesh.order],
+    }
 
 
 def _axis_dict(axis: Axis) -> dict[str, Any]:
@@ -192,6 +236,22 @@ def plan_scenario(scenario: Scenario) -> Plan:
         ),
         policy=options.policy,
         objective=options.objective,
+    )
+
+
+def step_advice(plan: Plan, times: Sequence[Seconds] | None = None) -> tuple[tuple[int, str], ...]:
+    """Where another order of chips would be better for a step: its index, and both prices.
+
+    Args:
+        plan: The steps.
+        times: Seconds of each step; by the closed forms where there are none.
+    """
+    seconds = [step.seconds for step in plan.steps] if times is None else times
+    return tuple(
+        (index, text)
+        for index, step in enumerate(plan.steps)
+        if isinstance(step, CollectiveStep)
+        for text in advice_for(step.call, seconds[index], plan.latency_model)
     )
 
 

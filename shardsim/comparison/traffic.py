@@ -8,13 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from shardsim.timeline import Core, LinkDirection, Port
+from shardsim.topology import spot
 from shardsim.units import Bytes, BytesPerSecond, Seconds, number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shardsim.timeline import Timeline
     from shardsim.topology import Topology
 
-__all__ = ["LinkUse", "traffic"]
+__all__ = ["LinkUse", "mean_utilization", "traffic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +46,14 @@ class LinkUse:
     @property
     def name(self) -> str:
         """For people: `chip (0, 1), y+`."""
-        chip = ", ".join(map(str, self.track.chip))
-        return f"chip ({chip}), {self.track}"
+        return f"chip {spot(self.track.chip)}, {self.track}"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of one link."""
         return {
             "chip": list(self.track.chip),
             "link": str(self.track),
+            "one_way_bandwidth_bytes_per_second": number(self.bandwidth),
             "bytes": number(self.carried),
             "busy_seconds": float(self.busy),
             "utilization": float(self.utilization),
@@ -80,3 +83,9 @@ def traffic(timeline: Timeline, topology: Topology) -> tuple[LinkUse, ...]:
             )
         )
     return tuple(sorted(uses, key=lambda use: (-use.busy, use.track)))
+
+
+def mean_utilization(uses: Sequence[LinkUse]) -> Fraction:
+    """The mean over the links that carried something; 0 where none did."""
+    total = sum((use.utilization for use in uses), Fraction(0))
+    return total / len(uses) if uses else Fraction(0)

@@ -12,8 +12,8 @@ program reads this: the two meet in `comparison` and in the tests, where they mu
     shares.py      shares that load all links alike
     choice.py      the method where nobody says one
     wire.py        bytes on the wire
-    book.py        the book's first-order formulas
-    words.py       the forms as text
+    book.py        the book's first-order formulas, also as text
+    words.py       the closed forms as text
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.call import Call, Method, make_call
-from shardsim.cost.book import book_seconds
+from shardsim.cost.book import book_in_words, book_seconds
 from shardsim.cost.choice import Wanted, choose_method
 from shardsim.cost.relations import exact_terms, relation
 from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
-from shardsim.cost.words import book_in_words, exact_in_words
+from shardsim.cost.words import exact_in_words
 from shardsim.units import Bytes, Flops
 from shardsim.vocabulary import CallKind, Dtype, LatencyModel
 

@@ -2,7 +2,7 @@
 
 Where steps share links, or a link is slower than the rest, chips get out of step and no closed form
 is exact. The busiest link is still known: which steps cross it (see `mesh.segments`), and how many
-bytes a step carries. Relation to the simulation: LOWER BOUND.
+bytes each step carries. Relation to the simulation: LOWER BOUND.
 """
 
 from __future__ import annotations
@@ -25,54 +25,73 @@ if TYPE_CHECKING:
     from shardsim.call import Call
     from shardsim.mesh import Segment
 
-__all__ = ["busiest_link", "fastest_link", "loads", "torus_bound"]
-
-
-def loads(call: Call) -> dict[int, tuple[Bytes, Bytes]]:
-    """Bytes that the busiest step up, and the busiest step down, of each segment carries."""
-    found: defaultdict[int, list[Bytes]] = defaultdict(lambda: [Fraction(0), Fraction(0)])
-    for phase in phases(call):
-        ways = _step_bytes(call, phase)
-        for way, size in enumerate(ways):
-            found[phase.segment][way] += size
-    return {index: (up, down) for index, (up, down) in found.items()}
-
-
-def _step_bytes(call: Call, phase: Phase) -> tuple[Bytes, Bytes]:
-    """Bytes of one phase on a step up and on one down: the busiest, or any where they differ.
-
-    On a line the steps in the middle and at the ends carry different amounts; which of them cross a
-    link that differs is not known here, so the least of them counts.
-    """
-    segment = call.group.segments[phase.segment]
-    if phase.kind is TransferKind.GATHER and segment.crossings:
-        return Fraction(0), Fraction(0)
-    if segment.kind is DimensionKind.LINE and segment.crossings:
-        block = phase.size / segment.size
-        if phase.kind is CollectiveKind.ALL_TO_ALL:
-            block *= Fraction(segment.size - 1, segment.size)
-        return block, block
-    algorithm = call.method.algorithms[phase.segment]
-    if phase.kind is TransferKind.GATHER and segment.kind is DimensionKind.LINE:
-        up, down = phase_ways(call, phase, LatencyModel.ADDITIVE, UNIT)
-        scale = call.efficiency / segment.stride
-        return up.bandwidth * scale, down.bandwidth * scale
-    return step_bytes(phase.kind, phase.size, segment, algorithm)
+__all__ = ["busiest_link", "fastest_link", "torus_bound"]
 
 
 def busiest_link(call: Call, latency_model: LatencyModel) -> Terms:
     """Time of the busiest link, and the latency of the last message that leaves it."""
-    times = [NOTHING]
-    for index, (up, down) in loads(call).items():
-        segment = call.group.segments[index]
+    sizes: defaultdict[tuple[tuple[bool, int], Crossing], Bytes] = defaultdict(Fraction)
+    for phase in phases(call):
+        segment = call.group.segments[phase.segment]
         for crossing in _crossings(segment):
-            size = crossing.up * up + crossing.down * down
-            rate = crossing.link.one_way_bandwidth * call.efficiency
-            last = crossing.link.latency if latency_model is LatencyModel.ADDITIVE else 0
-            times.append(Terms(size / rate, Fraction(last)))
+            sizes[_links(segment, phase.segment), crossing] += _carried(call, phase, crossing)
+    times = [NOTHING]
+    for (_, crossing), size in sizes.items():
+        if size == 0:  # no message leaves it
+            continue
+        rate = crossing.link.one_way_bandwidth * call.efficiency
+        last = crossing.link.latency if latency_model is LatencyModel.ADDITIVE else 0
+        times.append(Terms(size / rate, Fraction(last)))
     if len(call.group.segments) == 1 and _chain_is_least(call):
         times.append(_at_best(call, latency_model))
     return later(*times)
+
+
+def _links(segment: Segment, index: int) -> tuple[bool, int]:
+    """Which links a segment's are: its own, or the ports of a switch that other parts use too."""
+    at_switch = segment.kind is DimensionKind.SWITCH and not segment.crossings
+    if at_switch and segment.dimension is not None:
+        return True, segment.dimension
+    return False, index
+
+
+def _carried(call: Call, phase: Phase, crossing: Crossing) -> Bytes:
+    """Bytes of one phase on a link."""
+    segment = call.group.segments[phase.segment]
+    algorithm = call.method.algorithms[phase.segment]
+    if phase.kind is TransferKind.GATHER:  # only the steps next to the root are busy
+        if segment.crossings:
+            return Fraction(0)
+        up, down = phase_ways(call, phase, LatencyModel.ADDITIVE, UNIT)
+        scale = call.efficiency / segment.stride
+        return max(up.bandwidth, down.bandwidth) * scale
+    if crossing.up_steps or crossing.down_steps:
+        return sum(
+            (_of_step(phase, segment.size, step, up=True) for step in crossing.up_steps),
+            Fraction(0),
+        ) + sum(
+            (_of_step(phase, segment.size, step, up=False) for step in crossing.down_steps),
+            Fraction(0),
+        )
+    up_bytes, down_bytes = step_bytes(phase.kind, phase.size, segment, algorithm)
+    return crossing.up * up_bytes + crossing.down * down_bytes
+
+
+def _of_step(phase: Phase, n: int, step: int, *, up: bool) -> Bytes:
+    """Bytes of one step of a line: what all chips below it have for those above, or the reverse.
+
+    AllGather: the blocks of the chips behind. ReduceScatter: a sum for each chip ahead. AllToAll: a
+    block of each chip behind for each ahead.
+    """
+    behind, ahead = (step + 1, n - 1 - step) if up else (n - 1 - step, step + 1)
+    block = phase.size / n
+    match phase.kind:
+        case CollectiveKind.ALL_TO_ALL:
+            return block / n * behind * ahead
+        case CollectiveKind.REDUCE_SCATTER:
+            return block * ahead
+        case _:
+            return block * behind
 
 
 def _crossings(segment: Segment) -> tuple[Crossing, ...]:
@@ -92,16 +111,22 @@ def _chain_is_least(call: Call) -> bool:
 
 
 def _at_best(call: Call, latency_model: LatencyModel) -> Terms:
-    """The closed form, every step one hop over the fastest link."""
+    """The closed form, every step one hop over the fastest link.
+
+    Where all steps are as many hops over links that are alike, the farthest chip's block alone
+    takes that many times as long: it is stored and forwarded.
+    """
     (segment,) = call.group.segments
-    ends = [NOTHING]
+    if call.method.chunks > 1:
+        return NOTHING
+    under: Link | None = None
+    if segment.crossings or call.kind is TransferKind.GATHER:
+        link = fastest_link(segment)
+        under = Link(link.one_way_bandwidth * segment.stride, link.latency / segment.stride)
     chain = NOTHING
-    link = fastest_link(segment)
-    scaled = Link(link.one_way_bandwidth * segment.stride, link.latency / segment.stride)
     for phase in phases(call):
-        chain = chain + later(*phase_ways(call, phase, latency_model, scaled))
-        ends.append(chain)
-    return ends[-1] if call.method.chunks == 1 else NOTHING
+        chain = chain + later(*phase_ways(call, phase, latency_model, under))
+    return chain
 
 
 def fastest_link(segment: Segment) -> Link:
@@ -111,23 +136,26 @@ def fastest_link(segment: Segment) -> Link:
 
 
 def torus_bound(kind: CollectiveKind, size: Bytes, segments: tuple[Segment, ...]) -> Seconds:
-    """What no method over k rings with equal links can beat, latency apart.
+    """What no method over k rings can beat, latency apart.
 
     AllGather and ReduceScatter: every chip must get (or give away) all blocks but its own, over 2k
-    links: (1 - 1/N) V / 2kw with N the number of chips. AllReduce: twice that. AllToAll: half of
-    all data crosses the middle of the longest ring: V max(N_i) / (4 N 2w). On lines, half of the
-    links count (one each at the corner): k for 2k, and w for 2w.
+    links: (1 - 1/N) V / 2kw with N the number of chips (the sum of all rates, where they differ).
+    AllReduce by the two: twice that. AllToAll: half of all data crosses the middle of the longest
+    ring: V max(N_i) / (4 N 2w), on odd ones 1 - 1/N_i^2 of that. On lines, half of the links count
+    (one each at the corner): k for 2k, and w for 2w.
     """
-    rate = min(segment.link.one_way_bandwidth for segment in segments)
     sizes = [segment.size for segment in segments]
     total = math.prod(sizes)
     if kind is CollectiveKind.ALL_TO_ALL:
         return max(
-            size * segment.size / (4 * total * _ways(segment) * segment.link.one_way_bandwidth)
+            size
+            * Fraction(n * n - n % 2, 4 * n * total)
+            / (_ways(segment) * link.one_way_bandwidth)
             for segment in segments
+            for n, link in [(segment.size, segment.link)]
         )
-    links = sum(_ways(segment) for segment in segments)
-    once = size * Fraction(total - 1, total) / (links * rate)
+    rate = sum((_ways(part) * part.link.one_way_bandwidth for part in segments), Fraction(0))
+    once = size * Fraction(total - 1, total) / rate
     return 2 * once if kind is CollectiveKind.ALL_REDUCE else once
 
 

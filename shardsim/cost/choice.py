@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ __all__ = ["Wanted", "choose_method", "order_prices"]
 MOST_ORDERS = 4
 IN_CHUNKS = (Algorithm.REDUCE_BROADCAST, Algorithm.IN_NETWORK)
 FEW_CHUNKS = 16
+CHUNKS = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,10 @@ def choose_method(
     """The method of a collective.
 
     Over several segments whose links are alike: rotated orders with equal shares. Where they
-    differ, or one is a switch: one order, the cheapest, so that the slow ones move the least.
-    In one piece, but for the algorithms that live off chunks.
+    differ or are the same ones, or one is a switch: one order, the cheapest, so that the slow ones
+    move the least.
+    In one piece, but for the algorithms that live off chunks, and for balanced shares, whose orders
+    wait for each other unless cut: of a few numbers of chunks the cheapest.
     """
     calibration = group.mesh.topology.calibration
     algorithms = tuple(
@@ -79,13 +82,19 @@ def choose_method(
             streams = in_shares(*balanced_shares(kind, group.segments))
         case Schedule.SEQUENTIAL:
             streams = (Stream(_cheapest_order(kind, group, size, algorithms, latency_model)),)
-    return Method(algorithms=algorithms, streams=streams, schedule=schedule, chunks=chunks)
+    method = Method(algorithms=algorithms, streams=streams, schedule=schedule, chunks=chunks)
+    if schedule is not Schedule.BALANCED or wanted.chunks is not None:
+        return method
+    cut = [replace(method, chunks=count) for count in CHUNKS]
+    prices = [exact_terms(make_call(kind, group, size, one), latency_model).total for one in cut]
+    return cut[prices.index(min(prices))]
 
 
 def _own_schedule(group: Group) -> Schedule:
-    links = {segment.link for segment in group.segments}
+    links = {(segment.link, segment.congestion) for segment in group.segments}
     switched = any(segment.kind is DimensionKind.SWITCH for segment in group.segments)
-    return Schedule.SEQUENTIAL if switched or len(links) > 1 else Schedule.ROTATED
+    apart = len(links) == 1 and not group.shares_a_dimension
+    return Schedule.ROTATED if apart and not switched else Schedule.SEQUENTIAL
 
 
 def _cheapest_order(

@@ -22,6 +22,7 @@ __all__ = [
     "all_reduce",
     "all_to_all",
     "both_ways",
+    "in_network",
     "permute",
     "reduce_broadcast",
     "reduce_scatter",
@@ -336,3 +337,19 @@ def reduce_broadcast(
     and AllGather take on a line, for many chunks. Relation to simulation: EQUAL.
     """
     return send(size, 2 * (n // 2) + 1, link, chunks, latency_model)
+
+
+def in_network(size: Bytes, n: int, link: Link, chunks: int, latency_model: LatencyModel) -> Terms:
+    """AllReduce by a switch that adds, each of N blocks in c chunks of b = V/Ncw.
+
+    The larger of two bounds. A port in carries N copies and one sum of each chunk, none before the
+    first sum: (N+1)/N V/w + b + a. The last sum waits for all parts, then goes down, up, and down
+    as a copy: V/w + 3b + 2a. Chip to switch, and switch to chip, are half of a each.
+
+    Relation to simulation: LOWER BOUND; the LIMIT of many chunks where V/w is long against a.
+    """
+    chunk = Fraction(size) / (n * chunks * link.one_way_bandwidth)
+    at_port, last = (n + 1) * chunks + 1, n * chunks + 3
+    if latency_model is LatencyModel.FLOOR:
+        return _messages(max(at_port, last), chunk, link.latency / 2, latency_model)
+    return later(Terms(at_port * chunk, link.latency), Terms(last * chunk, 2 * link.latency))

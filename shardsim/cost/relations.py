@@ -29,25 +29,27 @@ __all__ = ["exact_terms", "relation"]
 def relation(call: Call, latency_model: LatencyModel) -> Relation:
     """How `exact_terms` stands to the simulation of the call alone.
 
-    - One ring or switch: EQUAL. One line: EQUAL, AllToAll a LOWER BOUND where latency matters.
+    - One ring or switch: EQUAL. One line: EQUAL, AllToAll a LOWER BOUND where latency matters
+      (and EQUAL again on two or three chips, in one chunk).
     - Rings and switches together: EQUAL, whatever the orders, shares and chunks.
     - Lines among several segments: EQUAL with one stream, or with equal shares over equal lines;
       else an UPPER BOUND. AllToAll: a LOWER BOUND.
     - Gather: EQUAL on one segment, else an UPPER BOUND (what AllGather would take).
-    - Steps of several hops over shared links: EQUAL on one ring whose chips are equally far apart;
-      else, and where links differ, a LOWER BOUND.
-    - A switch that adds: the LIMIT of many chunks, and a LOWER BOUND of any.
+    - Steps of several hops over shared links, and two parts of one dimension: EQUAL with one stream
+      over switches and rings whose chips are equally far apart (not Gather), since all chips keep
+      step; else, and where links differ, a LOWER BOUND.
+    - A switch that adds: the LIMIT of many chunks (where V/w is long against a), and a LOWER BOUND
+      of any.
     """
     segments, method = call.group.segments, call.method
     if Algorithm.IN_NETWORK in method.algorithms:
         return Relation.LIMIT
-    if not all(segment.is_physical for segment in segments):
-        alone = len(segments) == 1 and not segments[0].crossings
-        return (
-            Relation.EQUAL
-            if alone and segments[0].kind is DimensionKind.RING and method.chunks == 1
-            else Relation.LOWER_BOUND
-        )
+    if call.group.size == 1:
+        return Relation.EQUAL
+    if not call.group.is_physical or call.group.shares_a_dimension:
+        alone = len(list(method.jobs())) == 1 and call.kind is not TransferKind.GATHER
+        alike = not any(s.crossings or s.kind is DimensionKind.LINE for s in segments)
+        return Relation.EQUAL if alone and alike else Relation.LOWER_BOUND
     if call.kind is TransferKind.GATHER:
         alone = len(segments) == 1 and method.chunks == 1
         return Relation.EQUAL if alone else Relation.UPPER_BOUND
@@ -67,8 +69,9 @@ def _of_exchange(call: Call, latency_model: LatencyModel) -> Relation:
     if len(call.group.segments) > 1:
         return Relation.LOWER_BOUND
     (segment,) = call.group.segments
-    free = latency_model is LatencyModel.FLOOR or segment.link.latency == 0 or segment.size <= 3
-    return Relation.EQUAL if free else Relation.LOWER_BOUND
+    free = latency_model is LatencyModel.FLOOR or segment.link.latency == 0
+    short = segment.size <= 3 and call.method.chunks == 1
+    return Relation.EQUAL if free or short else Relation.LOWER_BOUND
 
 
 def exact_terms(call: Call, latency_model: LatencyModel) -> Terms:
@@ -97,22 +100,12 @@ def _form(call: Call, latency_model: LatencyModel) -> Terms:
     if algorithm is Algorithm.REDUCE_BROADCAST:
         return exact.reduce_broadcast(call.size, segment.size, link, chunks, latency_model)
     if algorithm is Algorithm.IN_NETWORK:
-        return in_network(call, link)
+        return exact.in_network(call.size, segment.size, link, chunks, latency_model)
     if relation(call, latency_model) is Relation.LOWER_BOUND and not _has_form(call):
         return busiest_link(call, latency_model)
     return longest_chain(call, latency_model)
 
 
 def _has_form(call: Call) -> bool:
-    """AllToAll on one line has a form of its own, also where it is a bound."""
-    return call.group.is_physical and len(call.group.segments) == 1
-
-
-def in_network(call: Call, link: Link) -> Terms:
-    """AllReduce by a switch that adds: (N+1)/N V/w + 2a.
-
-    Every port carries V of parts (of copies) and V/N of sums. Relation to simulation: LIMIT of many
-    chunks, LOWER BOUND of any.
-    """
-    n = call.group.size
-    return Terms(call.size * (n + 1) / n / link.one_way_bandwidth, 2 * link.latency)
+    """AllToAll on one line in one chunk has a form of its own, also where it is a bound."""
+    return call.group.is_physical and len(call.group.segments) == 1 and call.method.chunks == 1

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.cost.exact import both_ways
-from shardsim.cost.phases import phases
+from shardsim.cost.phases import Phase, phases
 from shardsim.hardware import Link
 from shardsim.units import Bytes
 from shardsim.vocabulary import (
@@ -34,8 +34,9 @@ def wire_bytes(call: Call) -> Bytes:
     sums, and the sums that it owns: (N+1)/N V. Permute: V/N, times the hops of the longest way.
 
     Relation to the simulation: EQUAL (the largest sum over a chip's links). An UPPER BOUND where
-    one chip need not be the busiest in every phase: a gather over several segments, several
-    segments of which one has steps over shared links, and lines whose steps are not all alike.
+    one chip need not be the busiest in every phase: a gather over several segments or over shared
+    links, several segments of which one has steps over shared links, and lines whose steps are not
+    all alike.
     """
     segments = call.group.segments
     if not segments or call.group.size == 1:
@@ -44,24 +45,43 @@ def wire_bytes(call: Call) -> Bytes:
     if Algorithm.IN_NETWORK in call.method.algorithms:
         return call.size * (n + 1) / n
     if Algorithm.REDUCE_BROADCAST in call.method.algorithms:
-        return call.size * (1 if n == 2 else 2)
+        shared = segments[0].leaving or ((1, 1) if n > 2 else (1, 0),)
+        return call.size * max(sum(ways) for ways in shared) * segments[0].stride
     if call.kind is TransferKind.SEND:
         return call.size
     if call.kind is TransferKind.PERMUTE:
-        return call.size / n * _passed_on(call.shift % n, segments[0])
+        shift = call.shift % n
+        if segments[0].leaving and shift:
+            away = shift if 2 * shift <= n else shift - n
+            return call.size / n * call.group.most_leaving(0, away)
+        return call.size / n * _passed_on(shift, segments[0])
     total = Fraction(0)
     for phase in phases(call):
         segment = segments[phase.segment]
         algorithm = call.method.algorithms[phase.segment]
         if phase.kind is TransferKind.GATHER:
-            root = call.group.root_place(call.root)[phase.segment]
-            total += _to_root(phase.size, segment, algorithm, root) * segment.congestion
+            total += _gathered(call, phase)
         elif segment.leaving:
-            high, low = step_bytes(phase.kind, phase.size, segment, algorithm)
-            total += max(high * ups + low * downs for ups, downs in segment.leaving)
+            total += _shared(phase, segment, algorithm)
         else:
             total += phase_bytes(phase.kind, phase.size, segment, algorithm)
     return total
+
+
+def _shared(phase: Phase, segment: Segment, algorithm: Algorithm) -> Bytes:
+    """Each link that leaves the chip as busy as the busiest step."""
+    high, low = step_bytes(phase.kind, phase.size, segment, algorithm)
+    return max(high * ups + low * downs for ups, downs in segment.leaving)
+
+
+def _gathered(call: Call, phase: Phase) -> Bytes:
+    """Gather: what the chip next to the root sends; an UPPER BOUND where steps share links."""
+    segment = call.group.segments[phase.segment]
+    algorithm = call.method.algorithms[phase.segment]
+    if segment.leaving:
+        return _shared(phase, segment, algorithm)
+    root = call.group.root_place(call.root)[phase.segment]
+    return _to_root(phase.size, segment, algorithm, root) * segment.congestion
 
 
 def _passed_on(shift: int, segment: Segment) -> int:

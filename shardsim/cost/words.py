@@ -23,12 +23,10 @@ from shardsim.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shardsim.call import Call
     from shardsim.mesh import Segment
 
-__all__ = ["book_in_words", "exact_in_words", "phase_in_words"]
+__all__ = ["exact_in_words", "phase_in_words"]
 
 
 def exact_in_words(call: Call, latency_model: LatencyModel) -> str:
@@ -47,23 +45,36 @@ def _form(call: Call, latency_model: LatencyModel) -> str:
     segment, algorithm = segments[0], method.algorithms[0]
     n, additive = segment.size, latency_model is LatencyModel.ADDITIVE
     if algorithm is Algorithm.IN_NETWORK:
-        return f"{n + 1}/{n} V/w + 2a"
+        return _in_network(n, method.chunks, additive=additive)
     if algorithm is Algorithm.REDUCE_BROADCAST:
         return _relayed(2 * (n // 2), method.chunks, additive=additive)
     if call.kind is TransferKind.SEND:
         return _relayed(n - 1, method.chunks, additive=additive)
     if call.kind is TransferKind.PERMUTE:
         hops = _shift_hops(call.shift % n, n, segment.kind) * segment.stride
-        return _sum(f"{hops}/{n} V/w", hops, additive=additive)
+        return _sum(f"{hops}/{n} V/w", hops, additive=additive) if hops else "0"
+    in_one = len(segments) == 1 and method.chunks == 1
     if relation(call, latency_model) is Relation.LOWER_BOUND and not (
-        len(segments) == 1 and segment.is_physical
+        in_one and segment.is_physical
     ):
         return (
             "bytes of the busiest link / its w + a" if additive else "bytes of the busiest link/w"
         )
-    if len(segments) == 1 and method.chunks == 1:
-        return phase_in_words(call.kind, segment, algorithm, additive=additive)
+    if in_one:
+        return _of_one(call, segment, algorithm, additive=additive)
     return _of_phases(call, additive=additive)
+
+
+def _of_one(call: Call, segment: Segment, algorithm: Algorithm, *, additive: bool) -> str:
+    """One segment, one chunk; in a Gather on an even ring the opposite chip's halves come last."""
+    if call.kind is not TransferKind.GATHER:
+        return phase_in_words(call.kind, segment, algorithm, additive=additive)
+    n, half = segment.size, segment.size // 2
+    if algorithm is Algorithm.BALANCED and n % 2 == 0 and n > 2 and additive:
+        queue = _sum(f"{n - 1}/{n} V/2w", half - 1, additive=additive)
+        return f"max({queue}, {_sum('1/4 V/w', half, additive=additive)})"
+    root = call.group.root_place(call.root)[0]
+    return phase_in_words(call.kind, segment, algorithm, additive=additive, root=root)
 
 
 def _of_phases(call: Call, *, additive: bool) -> str:
@@ -71,22 +82,20 @@ def _of_phases(call: Call, *, additive: bool) -> str:
     segments, method = call.group.segments, call.method
     first = [phase for phase in phases(call) if phase.job == 0]
     alike = len({(s.size, s.kind, s.link) for s in segments}) == 1
-    if method.schedule is Schedule.ROTATED and alike and method.chunks == 1:
-        ring = segments[0].kind is DimensionKind.RING
-        if call.kind is not CollectiveKind.ALL_TO_ALL and not ring:
-            total, k = call.group.size, len(segments)
-            steps = k * (segments[0].size - 1)
-            once = _sum(f"{total - 1}/{total} V/{k}w", steps, additive=additive)
-            return f"2 ({once})" if call.kind is CollectiveKind.ALL_REDUCE else once
-        if call.kind is not CollectiveKind.ALL_TO_ALL and method.algorithms[0] in {
-            Algorithm.BALANCED,
-            Algorithm.HALF_SHARDS,
-        }:
-            total, k = call.group.size, len(segments)
-            n = segments[0].size
-            each = n // 2 if method.algorithms[0] is Algorithm.BALANCED else n - 1
-            once = _sum(f"{total - 1}/{total} V/{2 * k}w", k * each, additive=additive)
-            return f"2 ({once})" if call.kind is CollectiveKind.ALL_REDUCE else once
+    to_one_on_lines = call.kind is TransferKind.GATHER and segments[0].kind is DimensionKind.LINE
+    ways = _WAYS.get(method.algorithms[0])
+    if (
+        method.schedule is Schedule.ROTATED
+        and alike
+        and method.chunks == 1
+        and call.kind is not CollectiveKind.ALL_TO_ALL
+        and not to_one_on_lines
+        and ways is not None
+    ):
+        total, k = call.group.size, len(segments)
+        steps = k * _latencies(segments[0].size, method.algorithms[0])
+        once = _sum(f"{total - 1}/{total} V/{ways * k}w", steps, additive=additive)
+        return f"2 ({once})" if call.kind is CollectiveKind.ALL_REDUCE else once
     chain = " then ".join(_phase(call, phase, additive=additive) for phase in first)
     jobs = len(list(method.jobs()))
     return chain if jobs == 1 else f"longest chain of {jobs} streams, the first: {chain}"
@@ -96,38 +105,67 @@ def _phase(call: Call, phase: Phase, *, additive: bool) -> str:
     segment = call.group.segments[phase.segment]
     algorithm = call.method.algorithms[phase.segment]
     share = Fraction(phase.size) / call.size
-    text = phase_in_words(phase.kind, segment, algorithm, additive=additive)
+    root = 0
+    if call.kind is TransferKind.GATHER:
+        root = call.group.root_place(call.root)[phase.segment]
+    text = phase_in_words(phase.kind, segment, algorithm, additive=additive, root=root)
     of = text if share == 1 else text.replace("V", f"({share} V)")
     return f"{segment.name}: {of}"
 
 
 def phase_in_words(
-    kind: CallKind, segment: Segment, algorithm: Algorithm, *, additive: bool
+    kind: CallKind, segment: Segment, algorithm: Algorithm, *, additive: bool, root: int = 0
 ) -> str:
-    """The closed form on one segment."""
+    """The closed form on one segment; `root`: where the chip that gathers stands on a line."""
     n, on_line = segment.size, segment.kind is DimensionKind.LINE
     if kind is CollectiveKind.ALL_REDUCE:
         once = phase_in_words(CollectiveKind.ALL_GATHER, segment, algorithm, additive=additive)
         return f"2 ({once})"
     if kind is CollectiveKind.ALL_TO_ALL and on_line and additive:
         return f"max({_load(n)} + a, {n - 1}/{n * n} V/w + {n - 1}a)"
+    if kind is TransferKind.GATHER and on_line:
+        hops = max(root, n - 1 - root)
+        return _sum(f"{hops}/{n} V/w", hops, additive=additive)
     if kind is not CollectiveKind.ALL_TO_ALL:
         bandwidth = _gather(n, algorithm)
     else:
         bandwidth = _load(n) if on_line else _exchange(n, algorithm)
+    text = _sum(bandwidth, _latencies(n, algorithm), additive=additive)
+    return text if segment.stride == 1 else f"{segment.stride} ({text})"
+
+
+_WAYS = {
+    Algorithm.BALANCED: 2,
+    Algorithm.HALF_SHARDS: 2,
+    Algorithm.ONE_DIRECTION: 1,
+    Algorithm.LINE: 1,
+    Algorithm.DIRECT: 1,
+    Algorithm.RING: 1,
+}
+"""Links of a segment that an AllGather loads alike; not all are, where shards stay whole."""
+
+
+def _latencies(n: int, algorithm: Algorithm) -> int:
     match algorithm:
         case Algorithm.BALANCED | Algorithm.WHOLE_SHARDS:
-            latencies = n // 2
+            return n // 2
         case Algorithm.DIRECT:
-            latencies = 1
+            return 1
         case _:
-            latencies = n - 1
-    text = _sum(bandwidth, latencies, additive=additive)
-    return text if segment.stride == 1 else f"{segment.stride} ({text})"
+            return n - 1
 
 
 def _sum(bandwidth: str, latencies: int, *, additive: bool) -> str:
     return f"{bandwidth} + {'' if latencies == 1 else latencies}a" if additive else bandwidth
+
+
+def _in_network(n: int, chunks: int, *, additive: bool) -> str:
+    """A port in with all its copies, or the last sum after all parts."""
+    at_port = Fraction((n + 1) * chunks + 1, n * chunks)
+    last = Fraction(n * chunks + 3, n * chunks)
+    if not additive:
+        return f"{max(at_port, last)} V/w"
+    return f"max({at_port} V/w + a, {last} V/w + 2a)"
 
 
 def _relayed(hops: int, chunks: int, *, additive: bool) -> str:
@@ -137,46 +175,9 @@ def _relayed(hops: int, chunks: int, *, additive: bool) -> str:
 
 
 def _shift_hops(up: int, n: int, kind: DimensionKind) -> int:
-    if kind is DimensionKind.SWITCH:
-        return 1
+    if up == 0 or kind is DimensionKind.SWITCH:
+        return min(up, 1)
     return max(up, n - up) if kind is DimensionKind.LINE else min(up, n - up)
-
-
-def book_in_words(kind: CallKind, segments: Sequence[Segment]) -> str:
-    """The book's first-order formula.
-
-    >>> from shardsim.catalogue import find_topology
-    >>> from shardsim.mesh import lay_mesh
-    >>> y = lay_mesh(find_topology("v5e:8x4")).axis("Y").segments
-    >>> book_in_words(CollectiveKind.ALL_GATHER, y)
-    'max(V/2w, 2a)'
-    """
-    wide = [segment for segment in segments if segment.size > 1]
-    switches = [segment for segment in wide if segment.kind is DimensionKind.SWITCH]
-    rings = [segment for segment in wide if segment.kind is not DimensionKind.SWITCH]
-    if not wide:
-        return "0"
-    if switches and rings:
-        return "the slower of the rings and the switches"
-    twice = "2 " if kind is CollectiveKind.ALL_REDUCE else ""
-    if switches:
-        if kind is CollectiveKind.ALL_TO_ALL or isinstance(kind, TransferKind):
-            text = f"V/{switches[0].size}w"
-        else:
-            text = "V/w"
-        if len(switches) == 1:
-            return f"{twice}{text}"
-        return f"{twice}the slower tier's {text}, V spread over the chips nearer by"
-    steps = sum((Fraction(ring.size, 2) for ring in rings), Fraction(0))
-    latency = f"{steps}a" if steps.denominator == 1 else f"{steps} a"
-    k = len(rings)
-    match kind:
-        case CollectiveKind.ALL_TO_ALL:
-            return f"max(V/{8 * k}w, {latency})"
-        case TransferKind():
-            return f"max(V/{rings[0].size}w, {latency})"
-        case _:
-            return f"{twice}max(V/{2 * k}w, {latency})"
 
 
 def _gather(n: int, algorithm: Algorithm) -> str:

@@ -22,6 +22,7 @@ from shardsim.engine.resources import Inbox, Server
 from shardsim.errors import SimulationError
 from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
 from shardsim.timeline import Activity, Core, Interval, Message, Timeline
+from shardsim.topology import spot
 from shardsim.vocabulary import LatencyModel, Overlap
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class _Simulation:
         self.parts: list[dict[Coordinate, _Part]] = [
             {chip: _Part(self.env) for chip in self._participants(step)} for step in steps
         ]
-        self.routes: dict[tuple[int, Coordinate, int, int], tuple[Hop, ...]] = {}
+        self.routes: dict[tuple[int, Coordinate, int, int | None], tuple[Hop, ...]] = {}
         self.ticks_per_second = self._common_denominator()
         self.intervals: list[Interval] = []
         self.durations: dict[tuple[int, Fraction, Link], tuple[int, int]] = {}
@@ -182,12 +183,8 @@ class _Simulation:
         call = call_of(step)
         if call is None:
             return self.chips
-        chips = sorted(call.group.chips)
-        if has_switch_program(call.method):
-            dimension = call.group.segments[0].dimension
-            assert dimension is not None
-            chips += sorted({self.topology.switch(chip, dimension) for chip in chips})
-        return chips
+        hubs = call.group.hubs if has_switch_program(call.method) else ()
+        return [*sorted(call.group.chips), *sorted(hubs)]
 
     def run(self) -> Timeline:
         processes = [
@@ -221,20 +218,12 @@ class _Simulation:
         return self.servers[track]
 
     def _route(self, index: int, chip: Coordinate, lane: Lane, send: Send) -> tuple[Hop, ...]:
-        """The hops of a message; a switch and its chips are one hop apart."""
+        """The hops of a message."""
         call = call_of(self.steps[index])
         assert call is not None
-        group, segment = call.group, lane.channel.segment
-        if send.offset is None or chip not in group:
-            dimension = group.segments[segment].dimension
-            assert dimension is not None
-            if send.offset is None:
-                return (self.topology.to_switch(chip, dimension),)
-            there = (*chip[:dimension], send.offset, *chip[dimension + 1 :])
-            return (self.topology.from_switch(there, dimension),)
-        key = (index, chip, segment, send.offset)
+        key = (index, chip, lane.channel.segment, send.offset)
         if key not in self.routes:
-            self.routes[key] = group.route(chip, segment, send.offset)
+            self.routes[key] = call.group.way(chip, lane.channel.segment, send.offset)
         return self.routes[key]
 
     def _common_denominator(self) -> int:
@@ -422,7 +411,7 @@ class _Simulation:
         call = call_of(step)
         assert call is not None
         text = step.text if isinstance(step, CollectiveStep) else call.kind.value
-        who = f"chip {chip} in {text}"
+        who = f"chip {spot(chip)} in {text}"
         what = (
             "to finish"
             if number is None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Axis", "Mesh", "Seat"]
 
 Seat = tuple[int, ...]
-"""Where a chip stands along each segment of the mesh."""
+"""Where a chip stands along each part of the mesh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,18 @@ class Axis:
     """One mesh axis: its size, and the rings, lines and switches under it, major first.
 
     An axis of size 1 has none.
+
+    Attributes:
+        name: As in the notation.
+        size: Chips along it.
+        parts: The parts of dimensions under it, as they were laid.
+        segments: The same as a collective along it finds them: parts of one dimension that belong
+            together are one, and a ring that lost a link is a line.
     """
 
     name: str
     size: int
+    parts: tuple[Segment, ...] = ()
     segments: tuple[Segment, ...] = ()
 
     @property
@@ -56,7 +64,7 @@ class Mesh:
 
     Attributes:
         topology: The chips.
-        axes: Their segments, in order, are those of a seat.
+        axes: Their parts, in order, are those of a seat.
         order: The chips in row-major order of the axes, where somebody gave one; else each segment
             is a part of a dimension.
         advice: What people should know about how the axes lie.
@@ -73,17 +81,22 @@ class Mesh:
         return {axis.name: axis.size for axis in self.axes}
 
     @cached_property
+    def parts(self) -> tuple[Segment, ...]:
+        """The parts of all axes, in order."""
+        return tuple(part for axis in self.axes for part in axis.parts)
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of all axes, in order."""
         return tuple(segment for axis in self.axes for segment in axis.segments)
 
     @cached_property
     def _spans(self) -> dict[str, tuple[int, int]]:
-        """Which segments are an axis's: from, to."""
+        """Which parts are an axis's: from, to."""
         spans, start = {}, 0
         for axis in self.axes:
-            spans[axis.name] = (start, start + len(axis.segments))
-            start += len(axis.segments)
+            spans[axis.name] = (start, start + len(axis.parts))
+            start += len(axis.parts)
         return spans
 
     @cached_property
@@ -118,11 +131,11 @@ class Mesh:
 
     @cached_property
     def seats(self) -> Mapping[Coordinate, Seat]:
-        """Where each chip stands along each segment."""
+        """Where each chip stands along each part."""
         if self.order is not None:
-            seats = itertools.product(*(range(segment.size) for segment in self.segments))
+            seats = itertools.product(*(range(part.size) for part in self.parts))
             return dict(zip(self.order, seats, strict=True))
-        parts = [(s.dimension or 0, s.spacing, s.size) for s in self.segments]
+        parts = [(s.dimension or 0, s.spacing, s.size) for s in self.parts]
         return {
             chip: tuple(chip[index] // spacing % size for index, spacing, size in parts)
             for chip in self.topology.coordinates()
@@ -138,7 +151,7 @@ class Mesh:
         start, end = self._spans.get(name, (0, 0))
         seat, position = self.seats[chip], 0
         for index in range(start, end):
-            position = position * self.segments[index].size + seat[index]
+            position = position * self.parts[index].size + seat[index]
         return position
 
     def group(self, names: tuple[str, ...]) -> Group:

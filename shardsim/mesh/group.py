@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from shardsim.hardware import Link
 from shardsim.mesh.segments import Crossing, Segment, piece_of
 from shardsim.timeline import LinkDirection, Port
+from shardsim.topology import spot
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shardsim.mesh.axes import Mesh
-    from shardsim.topology import Coordinate, Hop
+    from shardsim.topology import Coordinate, Dimension, Hop
 
 __all__ = ["Group", "Place"]
 
@@ -52,6 +53,12 @@ class Group:
                 segments[index] = self._as_it_lies(index)
             self.segments = tuple(segments)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Group) and (self.axes, self.mesh) == (other.axes, other.mesh)
+
+    def __hash__(self) -> int:
+        return hash((self.axes, self.mesh.topology.name))
+
     @cached_property
     def size(self) -> int:
         """Chips in one group."""
@@ -68,8 +75,14 @@ class Group:
         return all(segment.is_physical for segment in self.segments)
 
     @cached_property
+    def shares_a_dimension(self) -> bool:
+        """Whether two segments are parts of one dimension, and so use the same links or ports."""
+        under = [s.dimension for s in self.segments if s.dimension is not None]
+        return len(set(under)) < len(under)
+
+    @cached_property
     def _places(self) -> Mapping[Coordinate, Place]:
-        segments = self.mesh.segments
+        segments = self.mesh.parts
         places = {}
         for chip, seat in self.mesh.seats.items():
             place = []
@@ -95,7 +108,10 @@ class Group:
 
     def rank(self, chip: Coordinate) -> Place:
         """As `place`, but along a ring that lost its link between two chips, from there on."""
-        place = self.place(chip)
+        return self._ranked(self.place(chip), chip)
+
+    def _ranked(self, place: Place, chip: Coordinate) -> Place:
+        """A place as the rows of a chip count it."""
         if not self._starts:
             return place
         return tuple(
@@ -121,16 +137,42 @@ class Group:
         return tuple(tuple(sorted(chips, key=self.number)) for chips in groups.values())
 
     def root_place(self, number: int) -> Place:
-        """The place (`rank`) of the chip with a number in its group."""
-        return self.rank(self.instances[0][number])
+        """The place (`rank`) of the chip with a number in its group.
+
+        Where rows differ (rings that lost a link), along each segment the one farthest out.
+        """
+        if not self._starts:
+            return self.place(self.instances[0][number])
+        ranks = zip(*(self.root_of(chip, number) for chip in self.chips), strict=True)
+        return tuple(
+            _farthest_out(places, segment.size)
+            for places, segment in zip(ranks, self.segments, strict=True)
+        )
+
+    def root_of(self, chip: Coordinate, number: int) -> Place:
+        """The place of the chip with a number in a chip's group, as the chip's rows count it."""
+        return self._ranked(self.place(self._fellows[chip][number]), chip)
+
+    @cached_property
+    def _fellows(self) -> Mapping[Coordinate, tuple[Coordinate, ...]]:
+        return {chip: members for members in self.instances for chip in members}
 
     def peer(self, chip: Coordinate, segment: int, offset: int) -> Coordinate:
         """The chip so many steps up along a segment, round the end."""
         seat = list(self.mesh.seats[chip])
         position = (self.place(chip)[segment] + offset) % self.segments[segment].size
         for part in reversed(self._parts[segment]):
-            position, seat[part] = divmod(position, self.mesh.segments[part].size)
+            position, seat[part] = divmod(position, self.mesh.parts[part].size)
         return self.mesh.chips[tuple(seat)]
+
+    def most_leaving(self, segment: int, offset: int) -> int:
+        """When every chip sends so many steps up, the most messages that leave one chip."""
+        leaving: dict[Coordinate, int] = {}
+        for chip in self.chips:
+            for hop in self.route(chip, segment, offset):
+                first = hop.tracks[0].chip
+                leaving[first] = leaving.get(first, 0) + 1
+        return max(leaving.values(), default=0)
 
     def route(self, chip: Coordinate, segment: int, offset: int) -> tuple[Hop, ...]:
         """The hops of a message to the chip so many steps up (down, where negative).
@@ -155,6 +197,52 @@ class Group:
             hops.append(step)
             here = step.to
         return tuple(hops)
+
+    @cached_property
+    def hubs(self) -> Mapping[Coordinate, tuple[Coordinate, ...]]:
+        """Where the switch stands for each group, as a party of its own, and its chips by number.
+
+        Groups at one switch have a hub each: their data do not mix.
+        """
+        (segment,) = self.segments
+        assert segment.dimension is not None
+        found: dict[Coordinate, tuple[Coordinate, ...]] = {}
+        for chips in self.instances:
+            hub = self.mesh.topology.switch(chips[0], segment.dimension)
+            while hub in found:
+                lower = hub[segment.dimension] - 1
+                hub = (*hub[: segment.dimension], lower, *hub[segment.dimension + 1 :])
+            found[hub] = chips
+        return found
+
+    @cached_property
+    def _hub_of(self) -> Mapping[Coordinate, Coordinate]:
+        return {chip: hub for hub, chips in self.hubs.items() for chip in chips}
+
+    def hub(self, chip: Coordinate) -> Coordinate:
+        """The hub of a chip's group."""
+        return self._hub_of[chip]
+
+    def receiver(self, sender: Coordinate, segment: int, offset: int | None) -> Coordinate:
+        """Whom a send of a step program goes to: a chip by its offset, or (None) the hub.
+
+        What a hub sends goes to the chip with that number.
+        """
+        if sender not in self:
+            assert offset is not None
+            return self.hubs[sender][offset]
+        return self.hub(sender) if offset is None else self.peer(sender, segment, offset)
+
+    def way(self, sender: Coordinate, segment: int, offset: int | None) -> tuple[Hop, ...]:
+        """The hops of a send of a step program."""
+        if sender in self and offset is not None:
+            return self.route(sender, segment, offset)
+        topology, dimension = self.mesh.topology, self.segments[segment].dimension
+        assert dimension is not None
+        there = self.receiver(sender, segment, offset)
+        if sender in self:
+            return (topology.to_switch(sender, dimension)._replace(to=there),)
+        return (topology.from_switch(there, dimension),)
 
     def _as_it_lies(self, index: int) -> Segment:
         """A segment with the crossings of its links, on a machine that is not regular."""
@@ -183,24 +271,34 @@ class Group:
             for offset in range(segment.size):
                 self._starts[index, self.peer(chip, index, offset)] = start
         chip, after = next(iter(gaps.items()))
-        why = f"the link between chips {chip} and {after} is missing, so the ring is a line"
+        ends = f"chips {spot(chip)} and {spot(after)}"
+        why = f"the link between {ends} is missing, so the ring is a line"
         return replace(segment, kind=DimensionKind.LINE, reason=why)
 
     def _ordered(self, index: int, segment: Segment) -> Segment:
-        """An order of chips: a ring or a line where neighbours in it are neighbours in the grid."""
+        """An order of chips: a ring or a line where neighbours in it are neighbours in the grid.
+
+        Chips that are all at one switch stay at it, in whatever order.
+        """
+        at_switch = self._switch_of_all()
+        if at_switch is not None:
+            why = f"{at_switch.reason}, in the order given"
+            return replace(segment, kind=at_switch.kind, link=at_switch.link, reason=why)
         ring, line = True, True
         used: set[object] = set()
+        used_inside: set[object] = set()
         far: tuple[Coordinate, Coordinate] | None = None
         for chip in self._places:
             for offset in (+1, -1):
                 hops = self.route(chip, index, offset)
                 first = hops[0].tracks if hops else ()
-                fits = len(hops) == 1 and first not in used
+                ring = ring and len(hops) == 1 and first not in used
                 used.add(first)
-                at = self.place(chip)[index] + offset
-                if not fits and 0 <= at < segment.size:
+                if not 0 <= self.place(chip)[index] + offset < segment.size:
+                    continue  # round the end
+                if len(hops) != 1 or first in used_inside:
                     line, far = False, far or (chip, self.peer(chip, index, offset))
-                ring = ring and fits
+                used_inside.add(first)
         if segment.size == 2:
             ring = False
         if ring:
@@ -211,52 +309,82 @@ class Group:
         else:
             assert far is not None
             kind = DimensionKind.RING
-            why = f"NOT A PHYSICAL RING: chips {far[0]} and {far[1]} follow each other "
+            why = f"NOT A PHYSICAL RING: chips {spot(far[0])} and {spot(far[1])} follow each other "
             why += "in the order given, and have no link of their own"
         return replace(segment, kind=kind, reason=why)
 
+    def _switch_of_all(self) -> Dimension | None:
+        """The switch at which the chips of each group are, if they differ along it only."""
+        apart = {
+            index
+            for chips in self.instances
+            for chip in chips[1:]
+            for index, (a, b) in enumerate(zip(chips[0], chip, strict=True))
+            if a != b
+        }
+        if len(apart) != 1:
+            return None
+        dimension = self.mesh.topology.dimensions[apart.pop()]
+        return dimension if dimension.kind is DimensionKind.SWITCH else None
+
     def _with_crossings(self, index: int, segment: Segment) -> Segment:
         """Counts what each link carries when all chips take a step up, and one down."""
-        ups: dict[LinkDirection | Port, int] = {}
-        downs: dict[LinkDirection | Port, int] = {}
+        ups: dict[LinkDirection | Port, list[int]] = {}
+        downs: dict[LinkDirection | Port, list[int]] = {}
+        on_line = segment.kind is DimensionKind.LINE
         links: dict[LinkDirection | Port, Link] = {}
         farthest = 0
         for chip, rank in ((chip, self.rank(chip)[index]) for chip in self._places):
             for offset, counts in ((+1, ups), (-1, downs)):
-                on_line = segment.kind is DimensionKind.LINE
                 if on_line and not 0 <= rank + offset < segment.size:
                     continue
                 hops = self.route(chip, index, offset)
                 farthest = max(farthest, len(hops))
                 for hop in hops:
                     for track in hop.tracks:
-                        counts[track] = counts.get(track, 0) + 1
+                        counts.setdefault(track, []).append(min(rank, rank + offset))
                         links[track] = hop.link
-        found = {
-            Crossing(ups.get(track, 0), downs.get(track, 0), link) for track, link in links.items()
-        }
-        plain = {Crossing(1, 0, segment.link), Crossing(0, 1, segment.link)}
-        plain |= {Crossing(1, 1, segment.link)} if segment.kind is DimensionKind.SWITCH else set()
-        if found <= plain and farthest == segment.stride == 1:
+        found = set()
+        for track, link in links.items():
+            up, down = sorted(ups.get(track, [])), sorted(downs.get(track, []))
+            steps = (tuple(up), tuple(down)) if on_line else ((), ())
+            found.add(Crossing(len(up), len(down), link, *steps))
+        own = (1, 1) if segment.kind is DimensionKind.SWITCH else (1, 0)
+        alone = farthest == segment.stride == 1 and all(
+            (crossing.up, crossing.down) in {own, (1, 0), (0, 1)} for crossing in found
+        )
+        if alone and all(crossing.link == segment.link for crossing in found):
             return segment
-        ordered = sorted(found, key=lambda c: (c.up, c.down, -c.link.one_way_bandwidth))
-        chips: dict[Coordinate, list[int]] = {}
-        for track in links:
-            if track.direction > 0 or not isinstance(track, Port):
-                sent = chips.setdefault(track.chip, [0, 0])
-                sent[0] += ups.get(track, 0)
-                sent[1] += downs.get(track, 0)
-        leaving = tuple(sorted({(up, down) for up, down in chips.values()}))
+        ordered = sorted(found, key=lambda c: (c.up, c.down, -c.link.one_way_bandwidth, c[3:]))
+        leaving = () if alone else _leaving(ups, downs)
         return replace(segment, crossings=tuple(ordered), leaving=leaving)
 
 
-def _joined(mesh: Mesh, picked: tuple[int, ...]) -> list[tuple[tuple[int, ...], Segment]]:
-    """The segments of a group: mesh segments, parts of one dimension put together where they fit.
+def _leaving(
+    ups: Mapping[LinkDirection | Port, Sequence[int]],
+    downs: Mapping[LinkDirection | Port, Sequence[int]],
+) -> tuple[tuple[int, int], ...]:
+    """Links that steps up, and steps down, take out of one chip; each sort of chip once."""
+    chips: dict[Coordinate, list[int]] = {}
+    for way, counts in enumerate((ups, downs)):
+        for track, steps in counts.items():
+            if track.direction > 0 or not isinstance(track, Port):
+                chips.setdefault(track.chip, [0, 0])[way] += len(steps)
+    return tuple(sorted({(up, down) for up, down in chips.values()}))
 
-    Each comes with the mesh segments that it is made of, major first.
+
+def _farthest_out(places: Iterable[int], size: int) -> int:
+    """The place on a line that is farthest from the middle."""
+    return max(places, key=lambda at: max(at, size - 1 - at))
+
+
+def _joined(mesh: Mesh, picked: tuple[int, ...]) -> list[tuple[tuple[int, ...], Segment]]:
+    """The segments of a group: mesh parts, parts of one dimension put together where they fit.
+
+    Each comes with the mesh parts that it is made of, major first.
     """
     joined: list[tuple[tuple[int, ...], Segment]] = [
-        ((index,), mesh.segments[index]) for index in picked
+        ((index,), mesh.parts[index]) for index in picked
     ]
     while True:
         pair = next(

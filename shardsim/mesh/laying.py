@@ -7,7 +7,7 @@ axis may lie on several dimensions, and several axes may share one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shardsim.errors import MeshError, Place
@@ -21,11 +21,15 @@ from shardsim.vocabulary import DimensionKind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shardsim.topology import Coordinate, Topology
+    from shardsim.hardware import Link
+    from shardsim.topology import Coordinate, Dimension, Topology
 
 __all__ = ["DEFAULT_NAMES", "lay_mesh"]
 
 DEFAULT_NAMES = ("X", "Y", "Z", "W")
+WAYS_TO_LAY = (
+    "write {axis}=DIMENSION, x+y for several, y:(4)4 for a part; snake or ring for all chips"
+)
 ORDERS = {"snake": snake_order, "ring": ring_order}
 
 
@@ -84,12 +88,22 @@ def lay_mesh(
         chosen = _row_major(topology, sizes, place)
     else:
         chosen = _as_said(topology, sizes, layout, place)
-    return Mesh(
-        topology=topology,
-        axes=tuple(
-            Axis(name=name, size=size, segments=segments)
-            for (name, size), segments in zip(sizes.items(), chosen, strict=True)
-        ),
+    return _as_found(
+        Mesh(
+            topology=topology,
+            axes=tuple(
+                Axis(name=name, size=size, parts=parts)
+                for (name, size), parts in zip(sizes.items(), chosen, strict=True)
+            ),
+        )
+    )
+
+
+def _as_found(mesh: Mesh) -> Mesh:
+    """The mesh with the segments that a collective along each axis finds."""
+    return replace(
+        mesh,
+        axes=tuple(replace(axis, segments=mesh.group((axis.name,)).segments) for axis in mesh.axes),
     )
 
 
@@ -188,16 +202,29 @@ def _check_layout(sizes: Mapping[str, int], layout: Mapping[str, str], place: Pl
 
 @dataclass(slots=True)
 class _Taken:
-    """What axes have taken of one dimension so far: (spacing, size) of each part."""
+    """What axes have taken of one dimension so far: (spacing, size) of each part.
+
+    `reserved`: parts that the layout names, of axes to come too.
+    """
 
     parts: list[tuple[int, int]] = field(default_factory=list)
+    reserved: list[tuple[int, int]] = field(default_factory=list)
 
-    def next_spacing(self, size: int) -> int:
-        """The spacing of the outermost part of `size` that is still free."""
-        spacing = size
-        for taken_spacing, _ in sorted(self.parts, reverse=True):
-            spacing = taken_spacing
-        return spacing
+    def free(self, size: int, wanted: int) -> list[tuple[int, int]]:
+        """The free parts of a dimension, from the outermost on, as far as `wanted` needs them.
+
+        >>> _Taken(parts=[(2, 4)]).free(16, 4)
+        [(8, 2), (1, 2)]
+        """
+        found = []
+        top = size
+        for spacing, count in sorted({*self.parts, *self.reserved, (1, 1)}, reverse=True):
+            length = math.gcd(wanted, top // (spacing * count))
+            if length > 1:
+                found.append((top // length, length))
+                wanted //= length
+            top = spacing
+        return found
 
 
 def _as_said(
@@ -206,12 +233,17 @@ def _as_said(
     names = [dimension.name for dimension in topology.dimensions]
     taken = {name: _Taken() for name in names}
     chosen = []
+    for axis, text in layout.items():
+        for piece in pieces_of(text, axis, place):
+            part = _named_part(topology, piece)
+            if part is not None:
+                taken[piece.dimension].reserved.append(part)
     for axis, size in sizes.items():
         said = layout.get(axis)
         if said is None and size > 1:
             raise MeshError(
                 f"layout puts axis {axis} on no dimension; {topology.name} has {', '.join(names)}",
-                f"write {axis}=DIMENSION",
+                WAYS_TO_LAY.format(axis=axis),
                 place,
             )
         pieces = () if said is None else pieces_of(said, axis, place)
@@ -220,12 +252,21 @@ def _as_said(
                 raise MeshError(
                     f"layout puts axis {axis} on dimension {piece.dimension}; "
                     f"{topology.name} has {', '.join(names)}",
-                    f"write {axis}=DIMENSION",
+                    WAYS_TO_LAY.format(axis=axis),
                     place,
                 )
         chosen.append(_segments(topology, axis, size, pieces, taken, place))
-    _check_covered(topology, taken, place)
     return chosen
+
+
+def _named_part(topology: Topology, piece: Piece) -> tuple[int, int] | None:
+    """Spacing and size of a piece that says them, where there is such a part."""
+    sizes = {dimension.name: dimension.size for dimension in topology.dimensions}
+    covered = (piece.before or 0) * (piece.size or 0)
+    if covered == 0 or sizes.get(piece.dimension, 1) % covered:
+        return None
+    assert piece.size is not None
+    return sizes[piece.dimension] // covered, piece.size
 
 
 def _segments(
@@ -242,59 +283,59 @@ def _segments(
     for piece in pieces:
         index = names.index(piece.dimension)
         dimension, parts = topology.dimensions[index], taken[piece.dimension]
-        if piece.size is not None and piece.before is not None:
-            length, covered = piece.size, piece.before * piece.size
-            if length == 0 or covered == 0 or dimension.size % covered:
-                raise MeshError(
-                    f"layout of axis {axis}: {piece.dimension}:({piece.before}){piece.size} is no "
-                    f"part of the {dimension.size} chips of {piece.dimension}",
-                    f"the two numbers must multiply to a divisor of {dimension.size}",
-                    place,
-                )
-            spacing = dimension.size // covered
+        if piece.size is None or piece.before is None:
+            found = parts.free(dimension.size, wanted)
         else:
-            free = parts.next_spacing(dimension.size)
-            length = math.gcd(wanted, free)
-            spacing = free // length
-        if any(
-            spacing < other * count and other < spacing * length for other, count in parts.parts
-        ):
-            raise MeshError(
-                f"layout puts two axes on one part of dimension {piece.dimension}",
-                f"write the parts: {piece.dimension}:(1){length} is the outer one, "
-                f"{piece.dimension}:({length}){max(1, dimension.size // length)} the inner",
-                place,
-            )
-        if wanted % length:
-            break
-        wanted //= length
-        if length > 1:
-            parts.parts.append((spacing, length))
-            segments.append(piece_of(dimension, index, spacing, length))
+            found = [_part_of(dimension, piece, axis, parts, place)]
+        for spacing, length in found:
+            if wanted % length:
+                raise _does_not_fit(topology, axis, size, pieces, place)
+            wanted //= length
+            if length > 1:
+                parts.parts.append((spacing, length))
+                segments.append(piece_of(dimension, index, spacing, length))
     if wanted > 1 or math.prod(segment.size for segment in segments) != size:
-        on = " and ".join(piece.dimension for piece in pieces)
-        lengths = " x ".join(str(topology.shape[names.index(p.dimension)]) for p in pieces)
-        raise MeshError(
-            f"axis {axis} of size {size} does not fit on {on or 'nothing'} ({lengths or 'no'} "
-            "chips), beside what other axes take of it",
-            "an axis must be whole dimensions, or divide one",
-            place,
-        )
+        raise _does_not_fit(topology, axis, size, pieces, place)
     return tuple(segments)
 
 
-def _check_covered(topology: Topology, taken: Mapping[str, _Taken], place: Place | None) -> None:
-    bare = [
-        dimension.name
-        for dimension in topology.dimensions
-        if math.prod(size for _, size in taken[dimension.name].parts) != dimension.size
-    ]
-    if bare:
+def _does_not_fit(
+    topology: Topology, axis: str, size: int, pieces: Sequence[Piece], place: Place | None
+) -> MeshError:
+    lengths = {dimension.name: dimension.size for dimension in topology.dimensions}
+    on = " and ".join(piece.dimension for piece in pieces)
+    chips = " x ".join(str(lengths[piece.dimension]) for piece in pieces)
+    return MeshError(
+        f"axis {axis} of size {size} does not fit on {on or 'nothing'} ({chips or 'no'} chips), "
+        "beside what other axes take of it",
+        "an axis must be whole dimensions, or divide one",
+        place,
+    )
+
+
+def _part_of(
+    dimension: Dimension, piece: Piece, axis: str, parts: _Taken, place: Place | None
+) -> tuple[int, int]:
+    """Spacing and size of a part that the layout names."""
+    assert piece.before is not None
+    assert piece.size is not None
+    name, length, covered = piece.dimension, piece.size, piece.before * piece.size
+    if covered == 0 or dimension.size % covered:
         raise MeshError(
-            f"layout leaves dimension {', '.join(bare)} of {topology.name} without an axis",
-            "lay axes over every dimension longer than 1, all of it",
+            f"layout of axis {axis}: {name}:({piece.before}){length} is no part of the "
+            f"{dimension.size} chips of {name}",
+            f"the two numbers must multiply to a divisor of {dimension.size}",
             place,
         )
+    spacing = dimension.size // covered
+    if any(spacing < other * count and other < spacing * length for other, count in parts.parts):
+        raise MeshError(
+            f"layout puts two axes on one part of dimension {name}",
+            f"write the parts: {name}:(1){length} is the outer one, "
+            f"{name}:({length}){max(1, dimension.size // length)} the inner",
+            place,
+        )
+    return spacing, length
 
 
 # Orders of chips.
@@ -360,29 +401,20 @@ def _in_order(topology: Topology, sizes: Mapping[str, int], order: Sequence[Coor
     """A mesh whose chips stand in the order given, row by row."""
     wide = [d for d in topology.dimensions if d.size > 1] or list(topology.dimensions)
     link = min((d.link for d in wide), key=lambda link: (link.one_way_bandwidth, -link.latency))
-    bare = Mesh(
-        topology=topology,
-        axes=tuple(
-            Axis(
-                name=name,
-                size=size,
-                segments=()
-                if size == 1
-                else (
-                    Segment(
-                        name=name, size=size, kind=DimensionKind.RING, link=link, reason="as given"
-                    ),
-                ),
-            )
-            for name, size in sizes.items()
-        ),
-        order=tuple(order),
+    return _as_found(
+        Mesh(
+            topology=topology,
+            axes=tuple(
+                Axis(name=name, size=size, parts=_given(name, size, link))
+                for name, size in sizes.items()
+            ),
+            order=tuple(order),
+        )
     )
-    return Mesh(
-        topology=topology,
-        axes=tuple(
-            Axis(name=axis.name, size=axis.size, segments=bare.group((axis.name,)).segments)
-            for axis in bare.axes
-        ),
-        order=bare.order,
-    )
+
+
+def _given(name: str, size: int, link: Link) -> tuple[Segment, ...]:
+    """An axis along an order of chips; the group finds out how they are connected."""
+    if size == 1:
+        return ()
+    return (Segment(name=name, size=size, kind=DimensionKind.RING, link=link, reason="as given"),)

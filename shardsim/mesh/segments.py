@@ -20,11 +20,17 @@ __all__ = ["Crossing", "Segment", "piece_of"]
 
 
 class Crossing(NamedTuple):
-    """How often one link is crossed when every chip takes a step up, and when it takes one down."""
+    """How often one link is crossed when every chip takes a step up, and when it takes one down.
+
+    Along a line steps carry different amounts, so they are listed too, each by the rank of its
+    lower end.
+    """
 
     up: int
     down: int
     link: Link
+    up_steps: tuple[int, ...] = ()
+    down_steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ def piece_of(dimension: Dimension, index: int, spacing: int, size: int) -> Segme
         kind = DimensionKind.RING if around else DimensionKind.LINE
         reason = (
             f"{size} chips of {dimension.name}, {spacing} apart: "
-            f"a step is {spacing} hops, and {spacing} groups share each link"
+            f"a step is {spacing} hops, over links that {spacing} groups share"
         )
     return Segment(
         name=name,

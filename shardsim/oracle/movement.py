@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shardsim.call import Call
-    from shardsim.collectives import Channel, Piece, Send
+    from shardsim.collectives import Channel, Piece
     from shardsim.planner.steps import CollectiveStep
     from shardsim.topology import Coordinate
 
@@ -78,7 +78,7 @@ def exchange(
     group = call.group
     parties = list(members)
     if has_switch_program(call.method):
-        parties.append(_switch(call, members[0]))
+        parties.append(group.hub(members[0]))
         blocks[parties[-1]] = {
             block: np.zeros_like(array) for block, array in blocks[members[0]].items()
         }
@@ -103,7 +103,7 @@ def exchange(
         turn = choose(ready)
         chip, channel = turn
         send = lanes[turn][sent[turn]]
-        there = _receiver(call, members, chip, channel, send)
+        there = group.receiver(chip, channel.segment, send.offset)
         place = group.place(chip) if chip in group else (0,) * len(group.segments)
         for piece in send.pieces:
             for block in _named(call, piece, place):
@@ -111,22 +111,6 @@ def exchange(
         sent[turn] += 1
         counter = there, send.counted or channel
         arrived[counter] = arrived.get(counter, 0) + 1
-
-
-def _switch(call: Call, chip: Coordinate) -> Coordinate:
-    dimension = call.group.segments[0].dimension
-    assert dimension is not None
-    return call.group.mesh.topology.switch(chip, dimension)
-
-
-def _receiver(
-    call: Call, members: Sequence[Coordinate], chip: Coordinate, channel: Channel, send: Send
-) -> Coordinate:
-    if send.offset is None:
-        return _switch(call, chip)
-    if chip in call.group:
-        return call.group.peer(chip, channel.segment, send.offset)
-    return next(one for one in members if call.group.place(one) == (send.offset,))
 
 
 def _named(call: Call, piece: Piece, place: Block) -> Iterator[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from shardsim.collectives import ALL, program_of
+from shardsim.collectives import ALL, has_switch_program, program_of
 from shardsim.planner.steps import CollectiveStep
 
 if TYPE_CHECKING:
@@ -79,12 +79,16 @@ class Hops:
             step.call if isinstance(step, CollectiveStep) else None for step in plan.steps
         ]
         self._lanes: dict[tuple[int, Coordinate], dict[tuple[int, int, int], tuple[Send, ...]]] = {}
-        self._ways: dict[tuple[int, Coordinate, int, int], Way] = {}
+        self._ways: dict[tuple[int, Coordinate, int, int | None], Way] = {}
         self._sent: dict[tuple[int, Message], Sent] = {}
 
     def sizes(self, step: int) -> tuple[int, ...]:
         """The size of each segment under the collective of a step."""
         return tuple(segment.size for segment in self._call(step).group.segments)
+
+    def has_switch(self, step: int) -> bool:
+        """Whether a switch takes part in a step, to which messages go."""
+        return has_switch_program(self._call(step).method)
 
     def sent(self, step: int, message: Message) -> Sent:
         """A message of a step."""
@@ -116,20 +120,12 @@ class Hops:
         return self._lanes[key]
 
     def _way(self, step: int, message: Message, send: Send) -> Way:
-        """The hops of a message; a switch that adds is one hop from its chips."""
+        """The hops of a message."""
         group, (segment, _, _) = self._call(step).group, message.channel
-        topology, sender = group.mesh.topology, message.sender
-        if send.offset is not None and sender in group:
-            key = (step, sender, segment, send.offset)
-            if key not in self._ways:
-                self._ways[key] = group.route(sender, segment, send.offset)
-            return self._ways[key]
-        dimension = group.segments[segment].dimension
-        assert dimension is not None
-        if send.offset is None:
-            return (topology.to_switch(sender, dimension),)
-        there = (*sender[:dimension], send.offset, *sender[dimension + 1 :])
-        return (topology.from_switch(there, dimension),)
+        key = (step, message.sender, segment, send.offset)
+        if key not in self._ways:
+            self._ways[key] = group.way(message.sender, segment, send.offset)
+        return self._ways[key]
 
 
 def _regions(call: Call, sender: Coordinate, send: Send) -> tuple[Region, ...]:

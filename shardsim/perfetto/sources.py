@@ -68,10 +68,12 @@ class Inbox:
                     sources[arrival.message] = None
                 else:
                     added.append((arrival.message, common))
+            if added and stored and self._covers(stored, region):
+                continue
             last = {
                 message.channel: message
                 for message, common in added
-                if not stored or not self._covers(stored, common)
+                if not self._covers(stored, common)
             }
             sources |= dict.fromkeys(last.values())
         return list(sources)
@@ -90,6 +92,8 @@ class Inbox:
 
     def _covers(self, parts: list[Region], whole: Region) -> bool:
         """Whether parts that do not overlap make up a region."""
+        if not parts:
+            return False
         common = (_common(part, whole) for part in parts)
         covered = sum((self._size(part) for part in common if part is not None), Fraction(0))
         return covered >= self._size(whole)
@@ -113,14 +117,22 @@ def _picked(block: Block, which: list[bool]) -> tuple[int | None, ...]:
 
 
 def _common(one: Region, other: Region) -> Region | None:
-    """What two regions have in common, where no index differs.
+    """What two regions have in common.
 
     >>> from fractions import Fraction as F
-    >>> _common(Region((ALL, 2), (F(0), F(1))), Region((1, ALL), (F(1, 2), F(1)))).text(2)
+    >>> half, whole = (F(1, 2), F(1)), (F(0), F(1))
+    >>> _common(Region((ALL, 2), whole), Region((1, ALL), half)).text(2)
     '(1, 2) [1/2, 1)'
+    >>> _common(Region((ALL, 2), whole), Region((1, 3), half))
     """
-    low, high = max(one.share[0], other.share[0]), min(one.share[1], other.share[1])
-    if low >= high:
-        return None
-    pairs = zip(one.block, other.block, strict=True)
-    return Region(tuple(b if a is ALL else a for a, b in pairs), (low, high))
+    low, high = one.share
+    if one.share != other.share:
+        low, high = max(low, other.share[0]), min(high, other.share[1])
+        if low >= high:
+            return None
+    block: list[int | None] = []
+    for a, b in zip(one.block, other.block, strict=True):
+        if a is not ALL and b is not ALL and a != b:
+            return None
+        block.append(b if a is ALL else a)
+    return Region(tuple(block), (low, high))

@@ -19,7 +19,7 @@ from shardsim.perfetto.hops import Hops
 from shardsim.perfetto.sources import Arrival, Inbox
 from shardsim.planner.steps import MatmulStep
 from shardsim.timeline import Activity, Core, Interval, LinkDirection, Port
-from shardsim.topology import AT_SWITCH
+from shardsim.topology import AT_SWITCH, spot
 from shardsim.units import number
 from shardsim.vocabulary import DimensionKind
 
@@ -69,6 +69,7 @@ class _Trace:
     def __init__(self, run: Run, chips: int) -> None:
         self.run, self.plan, self.timeline = run, run.plan, run.timeline
         self.topology = run.plan.mesh.topology
+        self.dimensions = {d.name: index for index, d in enumerate(self.topology.dimensions)}
         self.hops = Hops(run.plan)
         self.texts = [step.text for step in run.plan.steps]
         recorded = self.timeline.chips or tuple(self.topology.coordinates())
@@ -152,10 +153,11 @@ class _Trace:
 
     def _chip_name(self, chip: Coordinate) -> str:
         """A chip, or a switch: `chip (0, 3)`, `gpu switch (0, *)`."""
-        if AT_SWITCH not in chip:
-            return f"chip ({', '.join(map(str, chip))})"
-        dimension = self.topology.dimensions[chip.index(AT_SWITCH)]
-        place = ("*" if at == AT_SWITCH else str(at) for at in chip)
+        at_switch = [index for index, at in enumerate(chip) if at <= AT_SWITCH]
+        if not at_switch:
+            return f"chip {spot(chip)}"
+        dimension = self.topology.dimensions[at_switch[0]]
+        place = ("*" if at <= AT_SWITCH else str(at) for at in chip)
         return f"{dimension.name} switch ({', '.join(place)})"
 
     # Slices.
@@ -207,7 +209,7 @@ class _Trace:
             for interval in self.timeline.intervals
             if interval.message is not None and interval.track in self.threads
         }
-        inboxes = self._inboxes(shown.values())
+        inboxes = self._inboxes()
         pairs = (
             (shown[earlier], later)
             for later in shown.values()
@@ -239,18 +241,29 @@ class _Trace:
                 way = self.hops.sent(step, source).way
                 yield step, source, len(way) - 1, way[-1].tracks[-1]
 
-    def _inboxes(self, shown: Iterable[Interval]) -> dict[tuple[int, Coordinate], Inbox]:
-        """What is shown to come to each chip in each step: the last hops of messages."""
+    def _inboxes(self) -> dict[tuple[int, Coordinate], Inbox]:
+        """What comes to each chip that is shown, and to switches: the last hops of messages."""
         arrivals: defaultdict[tuple[int, Coordinate], list[Arrival]] = defaultdict(list)
-        for interval in shown:
-            assert interval.message is not None
-            sent = self.hops.sent(interval.step, interval.message)
-            last = interval.hop == len(sent.way) - 1
-            if last and interval.track == sent.way[-1].tracks[-1]:
-                arrivals[interval.step, sent.receiver].append(
-                    Arrival(interval.arrival, interval.message, sent.send.action, sent.regions)
-                )
+        for track, intervals in self.timeline.by_track.items():
+            ends_here = self._leads_to_shown(track)
+            for interval in intervals:
+                step, message = interval.step, interval.message
+                if message is None or not (ends_here or self.hops.has_switch(step)):
+                    continue
+                sent = self.hops.sent(step, message)
+                last = interval.hop == len(sent.way) - 1 and track == sent.way[-1].tracks[-1]
+                if last:
+                    arrival = Arrival(interval.arrival, message, sent.send.action, sent.regions)
+                    arrivals[step, sent.receiver].append(arrival)
         return {key: Inbox(came, self.hops.sizes(key[0])) for key, came in arrivals.items()}
+
+    def _leads_to_shown(self, track: Track) -> bool:
+        """Whether messages on a track come to a chip that is shown."""
+        if isinstance(track, LinkDirection):
+            index = self.dimensions[track.dimension]
+            there = self.topology.neighbour(track.chip, (index, track.direction))
+            return there is not None and Core(there) in self.threads
+        return isinstance(track, Port) and track.direction < 0 and track in self.threads
 
     # Counters.
 

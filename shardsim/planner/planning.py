@@ -10,7 +10,7 @@ from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
 from shardsim.planner.contraction import candidates, local_candidate, pair_of
 from shardsim.planner.layout import Move, layout_of, without_narrow_axes
-from shardsim.planner.reshard import Resharder, check_algorithm
+from shardsim.planner.reshard import Resharder, check_algorithm, check_used
 from shardsim.planner.roles import Pair, reason
 from shardsim.planner.steps import (
     Alternative,
@@ -60,6 +60,7 @@ def make_plan(
         except InputError as error:
             source = statement.source
             raise error.at(None if source is None else _whole(source)) from None
+    check_used(cost.wanted.algorithm, planner.steps)
     return Plan(
         program=program,
         latency_model=cost.latency_model,
@@ -289,7 +290,7 @@ class _Planner:
                 )
         return PlanError(
             f"{statement.kind.notation} cannot turn {statement.operand} into {statement.result}: "
-            "one axis moves at a time, the minor-most of its dimension first",
+            "the minor-most axes of a dimension move first",
             "name the axes in the order in which they move",
         )
 

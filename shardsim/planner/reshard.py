@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.call import ALGORITHMS
+from shardsim.call import ALGORITHMS, ONLY_ALL_REDUCE
 from shardsim.errors import PlanError
 from shardsim.planner.layout import ALL_KINDS, Layout, Move, layout_of, moves, with_layout
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
 from shardsim.vocabulary import Algorithm, CollectiveKind, Objective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from shardsim.call import Call
     from shardsim.cost import CollectivePrice, CostModel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes
 
-__all__ = ["Cost", "Resharder", "check_algorithm"]
+__all__ = ["Cost", "Resharder", "check_algorithm", "check_used"]
 
 Cost = tuple[Fraction, Fraction, int]
 FREE = Fraction(0)
@@ -198,4 +198,23 @@ def check_algorithm(algorithm: Algorithm | None, mesh: Mesh) -> None:
         f"algorithm {algorithm.value} needs a {needs.value}, "
         f"and no axis of the mesh is one: {names}",
         f"leave the algorithm out, or choose {' or '.join(known)}",
+    )
+
+
+def check_used(algorithm: Algorithm | None, steps: Sequence[Step]) -> None:
+    """Refuses an algorithm that none of a plan's collectives took.
+
+    Raises:
+        PlanError: each runs on something else, or is another collective.
+    """
+    collectives = [step for step in steps if isinstance(step, CollectiveStep)]
+    taken = {word.value: None for step in collectives for word in step.call.method.algorithms}
+    if algorithm is None or not collectives or algorithm.value in taken:
+        return
+    kinds = " and ".join({step.kind.notation: None for step in collectives})
+    only = " (it is for AllReduce on one axis)" if algorithm in ONLY_ALL_REDUCE else ""
+    raise PlanError(
+        f"algorithm {algorithm.value} is of no use to {kinds} here{only}; "
+        f"they take {', '.join(taken)}",
+        "leave the algorithm out",
     )

@@ -1,8 +1,25 @@
-"""Views for people: tables and a strip chart in the terminal."""
+"""Views for people: tables and a strip chart in the terminal.
+
+parts.py         what reports are put together from
+tables.py        runs and plans
+collective.py    one collective
+topologies.py    topologies
+gantt.py         the strip chart
+"""
 
 from __future__ import annotations
 
+from shardsim.report.collective import collective_report
 from shardsim.report.gantt import gantt
-from shardsim.report.tables import plan_report, render, run_report, topology_report
+from shardsim.report.parts import render
+from shardsim.report.tables import plan_report, run_report
+from shardsim.report.topologies import topology_report
 
-__all__ = ["gantt", "plan_report", "render", "run_report", "topology_report"]
+__all__ = [
+    "collective_report",
+    "gantt",
+    "plan_report",
+    "render",
+    "run_report",
+    "topology_report",
+]

@@ -1,65 +1,43 @@
-"""Runs, plans and topologies as text for people: tables that fit 100 columns.
-
-Everything is built from `Text` and tables without markup: rich would take `q[b, t_x]` for a style.
-"""
+"""Runs and plans as text for people: tables that fit 100 columns."""
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from shardsim.comparison import step_advice
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.report.gantt import busiest_chip, gantt
-from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
-from shardsim.vocabulary import Algorithm, Objective, Relation
+from shardsim.report.parts import (
+    BOUNDS,
+    SIGNS,
+    Advice,
+    Sentence,
+    StepText,
+    axis_lines,
+    calibration_lines,
+    in_words,
+    new_table,
+    title,
+)
+from shardsim.units import format_bytes, format_flops, format_seconds
+from shardsim.vocabulary import Algorithm, DimensionKind, Objective
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from fractions import Fraction
-    from typing import IO
 
     from shardsim.comparison import Run
-    from shardsim.mesh import Axis, Mesh
     from shardsim.planner import Alternative, Plan, Step
-    from shardsim.topology import Topology
 
-__all__ = ["plan_report", "render", "run_report", "topology_report"]
+__all__ = ["plan_report", "run_report"]
 
-WIDTH = 100
 MOST_ALTERNATIVES = 6
-SIGNS = {
-    Relation.EQUAL: "",
-    Relation.LOWER_BOUND: "≥ ",
-    Relation.UPPER_BOUND: "≤ ",
-    Relation.LIMIT: "→ ",
-}
-BOUNDS = {
-    Relation.EQUAL: "",
-    Relation.LOWER_BOUND: "at least ",
-    Relation.UPPER_BOUND: "at most ",
-    Relation.LIMIT: "with many chunks ",
-}
-
-
-def render(what: RenderableType, file: IO[str]) -> str:
-    """The text of a report for a stream: 100 columns at most, colour only on a terminal."""
-    console = Console(file=file, markup=False, highlight=False, emoji=False)
-    if console.width > WIDTH or not console.is_terminal:
-        console.width = WIDTH
-    with console.capture() as captured:
-        console.print(what)
-    text = captured.get()
-    if console.is_terminal:
-        return text
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def run_report(run: Run) -> RenderableType:
@@ -67,16 +45,17 @@ def run_report(run: Run) -> RenderableType:
     plan = run.plan
     simulated = [times.simulated for times in run.steps]
     parts: list[RenderableType] = [*_head(plan, run.scenario.name), *_why(plan)]
-    parts += [_title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
+    parts += [title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
+    parts += _advice(run.advice)
     parts += _cheaper(plan, run.scenario.options.objective)
-    parts += [_title("Totals"), _totals(run)]
+    parts += [title("Totals"), _totals(run)]
     if run.totals.simulated_seconds:
         chip = ", ".join(map(str, busiest_chip(run)))
         legend = "a number is the step, - busy less than half, . idle"
-        parts += [_title(f"The busiest chip, ({chip}): {legend}"), _Strip(run)]
+        parts += [title(f"The busiest chip, ({chip}): {legend}"), _Strip(run)]
     checks = run.checks()
     if checks:
-        parts.append(_title("Expectations"))
+        parts.append(title("Expectations"))
         parts += [
             Text(
                 f"  {'met' if check.met else 'NOT MET'}: {check.text}",
@@ -90,84 +69,16 @@ def run_report(run: Run) -> RenderableType:
 def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
     """Head, why, steps by formula, and the alternatives."""
     parts: list[RenderableType] = [*_head(plan, name), *_why(plan)]
-    parts += [_title("Steps"), _steps(plan.steps, None), *_notes(plan), *_cheaper(plan, objective)]
+    parts += [title("Steps"), _steps(plan.steps, None), *_notes(plan)]
+    parts += [*_advice(step_advice(plan)), *_cheaper(plan, objective)]
     for choice in plan.choices:
         if len(choice.alternatives) > 1:
             ways, taken = choice.alternatives, choice.chosen
             shown = [way for i, way in enumerate(ways) if i < MOST_ALTERNATIVES or way is taken]
-            parts += [_title(f"Ways to do {choice.text}"), _ways(shown, taken)]
+            parts += [title(f"Ways to do {choice.text}"), _ways(shown, taken)]
             if len(ways) > len(shown):
-                parts.append(_Sentence(f"and {len(ways) - len(shown)} more (--json has them all)"))
+                parts.append(Sentence(f"and {len(ways) - len(shown)} more (--json has them all)"))
     return Group(*parts)
-
-
-def topology_report(topology: Topology, mesh: Mesh | None) -> RenderableType:
-    """A topology: its chip, and each dimension with its links and the reason for its kind."""
-    chip = topology.chip
-    peaks = ", ".join(f"{dtype.value} {format_rate(rate, 'FLOP')}" for dtype, rate in chip.peaks)
-    table = _table("dimension", "axis", "size", "kind", "one way", "both ways", "latency")
-    table.columns[2].justify = "right"
-    axis_of: dict[int | None, str] = {}
-    for axis in () if mesh is None else mesh.axes:
-        axis_of.update({segment.dimension: axis.name for segment in axis.segments})
-    for index, dimension in enumerate(topology.dimensions):
-        link = dimension.link
-        table.add_row(
-            dimension.name,
-            axis_of.get(index, "-"),
-            str(dimension.size),
-            dimension.kind.value,
-            format_rate(link.one_way_bandwidth),
-            format_rate(link.bidirectional_bandwidth),
-            format_seconds(link.latency),
-        )
-    why = [_Sentence(f"{d.name}: {d.kind.value}: {d.reason}") for d in topology.dimensions]
-    links = sum(d.directed_links * (topology.size // d.size) for d in topology.dimensions)
-    return Group(
-        Text(f"{topology.name}: {topology.size:,} x {chip.title or chip.name}", style="bold"),
-        Text(f"  each: {peaks}"),
-        Text(f"        HBM {format_bytes(chip.hbm_capacity)} at {format_rate(chip.hbm_bandwidth)}"),
-        Text(f"  together: {links:,} directed links"),
-        _title("Dimensions"),
-        table,
-        _title("Why a ring or a line"),
-        *why,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A line of prose, indented, wrapped with its further lines indented more."""
-
-    text: str
-
-    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(
-            textwrap.fill(
-                self.text,
-                options.max_width,
-                initial_indent="  ",
-                subsequent_indent="     ",
-                break_on_hyphens=False,
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _StepText:
-    """A step in the notation; one that is too long goes on in a new line before its result."""
-
-    text: str
-
-    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
-        width = options.max_width
-        parts = [self.text] if len(self.text) <= width else self.text.split(" -> ")
-        shown = [parts[0], *(f"  -> {part}" for part in parts[1:])]
-        lines = (textwrap.fill(line, width, subsequent_indent="    ") for line in shown)
-        yield Text("\n".join(lines))
-
-    def __rich_measure__(self, _: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(min(40, len(self.text)), len(self.text)).clamp(0, options.max_width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +91,6 @@ class _Strip:
         yield Text("\n".join(gantt(self.run, page=options.max_width)), no_wrap=True)
 
 
-def _title(text: str) -> RenderableType:
-    return Padding(Text(text, style="bold"), (1, 0, 0, 0))
-
-
-def _table(*names: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
-    for name in names:
-        table.add_column(Text(name), justify="left", overflow="fold")
-    return table
-
-
 def _head(plan: Plan, name: str) -> list[RenderableType]:
     topology = plan.mesh.topology
     chip = topology.chip
@@ -201,10 +101,15 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
     if name == "; ".join(statements):
         lines += [Text(text, style="bold") for text in statements]
     else:
-        lines += [Text(name, style="bold"), *(_Sentence(text) for text in statements)]
+        lines += [Text(name, style="bold"), *(Sentence(text) for text in statements)]
     lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
     lines.append(Text(f"mesh {sizes}; dims {extents}; {_dtypes(plan)}"))
-    return [*lines, *(line for axis in plan.mesh.axes for line in _axis(axis))]
+    kinds = dict.fromkeys(curve.kind.value for curve in topology.calibration.curves)
+    measured = [f"{', '.join(kinds)} as measured"] if kinds else []
+    real = [*measured, *calibration_lines(topology.calibration)]
+    if real:
+        lines.append(Sentence(f"real links: {'; '.join(real)}"))
+    return [*lines, *(line for axis in plan.mesh.axes for line in axis_lines(axis))]
 
 
 def _dtypes(plan: Plan) -> str:
@@ -216,35 +121,22 @@ def _dtypes(plan: Plan) -> str:
     return ", ".join([default.value, *(f"{name} {dtype}" for name, dtype in others.items())])
 
 
-def _axis(axis: Axis) -> Iterator[RenderableType]:
-    """What an axis lies on: a sentence for each ring, line or switch."""
-    if not axis.segments:
-        yield _Sentence(f"{axis.name}: {axis.reason}")
-    for segment in axis.segments:
-        link = segment.link
-        rate = format_rate(link.one_way_bandwidth)
-        step = f"{rate} one way, {format_seconds(link.latency)} a hop"
-        along = "" if segment.name == axis.name else f" along {segment.name}"
-        kind = f"{segment.size} chips, {segment.kind.value}{along}, {step}"
-        yield _Sentence(f"{axis.name}: {kind}: {segment.reason}")
-
-
 def _why(plan: Plan) -> list[RenderableType]:
     """The rule for each axis; under its statement where there are several."""
     lines: list[RenderableType] = []
     for choice in plan.choices:
         if len(plan.choices) > 1 and choice.reasons:
-            lines.append(_Sentence(choice.text))
+            lines.append(Sentence(choice.text))
         indent = 2 if len(plan.choices) > 1 else 0
-        lines += [Padding(_Sentence(reason), (0, 0, 0, indent)) for reason in choice.reasons]
-    return [_title("Why"), *lines] if lines else []
+        lines += [Padding(Sentence(reason), (0, 0, 0, indent)) for reason in choice.reasons]
+    return [title("Why"), *lines] if lines else []
 
 
 def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> RenderableType:
     if not steps:
         return Text("  nothing to do: no chip computes or communicates")
     names = ["#", "step", "works on", "book", "exact"]
-    table = _table(*names, *([] if simulated is None else ["simulated"]))
+    table = new_table(*names, *([] if simulated is None else ["simulated"]))
     for column in table.columns[2:]:
         column.justify = "right"
         column.no_wrap = True
@@ -252,7 +144,7 @@ def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> Rende
         row = [_work(step), *_formulas(step)]
         if simulated is not None:
             row.append("free" if not step.seconds else format_seconds(simulated[index]))
-        table.add_row(Text(str(index + 1)), _StepText(_shown(step)), *(Text(cell) for cell in row))
+        table.add_row(Text(str(index + 1)), StepText(_shown(step)), *(Text(cell) for cell in row))
     return table
 
 
@@ -290,13 +182,20 @@ def _notes(plan: Plan) -> list[RenderableType]:
         )
     for index, step in collectives:
         price = step.price
-        segment = step.call.group.segments[0]
-        link = f"w = {format_rate(segment.link.one_way_bandwidth)} one way"
-        hop = f"a = {format_seconds(segment.link.latency)}"
         bound = BOUNDS[price.relation]
-        notes.append(f"{index} exact, {_fabric(step)}: {bound}{price.exact_formula}, {link}, {hop}")
-        notes.append(f"{index} book, any axis taken for a ring: {price.book_formula}")
-    return [_Sentence(note) for note in notes]
+        words = in_words(step.call)
+        comma = "; " if words.startswith("on ") else ", "
+        form = f"{bound}{price.exact_formula}{comma}{words}"
+        notes.append(f"{index} exact, {_fabric(step)}: {form}")
+        switched = any(s.kind is DimensionKind.SWITCH for s in step.call.group.segments)
+        taken = "" if switched else ", any axis taken for a ring"
+        notes.append(f"{index} book{taken}: {price.book_formula}")
+    return [Sentence(note) for note in notes]
+
+
+def _advice(advice: Sequence[tuple[int, str]]) -> list[RenderableType]:
+    """What people should know of how a step's axes lie."""
+    return [Advice(f"step {index + 1}: {text}") for index, text in advice]
 
 
 def _fabric(step: CollectiveStep) -> str:
@@ -325,8 +224,8 @@ def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
                 f"{format_bytes(before)} to {format_bytes(after)}"
             )
         if 200 * (before - after) > before:
-            lines.append(_Sentence(f"{float(1 - after / before):.0%} {gain}"))
-            lines += [Padding(_StepText(_shown(step)), (0, 0, 0, 5)) for step in best.steps]
+            lines.append(Sentence(f"{float(1 - after / before):.0%} {gain}"))
+            lines += [Padding(StepText(_shown(step)), (0, 0, 0, 5)) for step in best.steps]
     return lines
 
 
@@ -336,7 +235,7 @@ def _shown(step: Step) -> str:
 
 
 def _ways(ways: Sequence[Alternative], taken: Alternative) -> Table:
-    table = _table("", "exact", "wire/chip", "four rules", "steps")
+    table = new_table("", "exact", "wire/chip", "four rules", "steps")
     for column in table.columns[1:3]:
         column.justify = "right"
     for way in ways:
@@ -345,7 +244,7 @@ def _ways(ways: Sequence[Alternative], taken: Alternative) -> Table:
             Text(format_seconds(way.seconds)),
             Text(format_bytes(way.wire_bytes)),
             Text("yes" if way.textbook else "no"),
-            Group(*(_StepText(_shown(step)) for step in way.steps)),
+            Group(*(StepText(_shown(step)) for step in way.steps)),
         )
     return table
 
@@ -386,6 +285,10 @@ def _totals(run: Run) -> Table:
             f"{fits} {format_bytes(capacity)}",
         ),
     ]
+    if run.links:
+        busiest = run.links[0]
+        used = f"{busiest.name}: {float(busiest.utilization):.1%} of its bandwidth"
+        rows.insert(5, ("busiest link", format_bytes(busiest.carried), used))
     for name, value, note in rows:
         table.add_row(Text(f"  {name}"), Text(value, justify="right"), Text(note))
     return table

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["coordinate_of", "read_devices"]
 
-_CHIP = re.compile(r"[(\[][^)\]]*[)\]]|[^\s;()\[\]]+")
+_CHIP = re.compile(r"[(\[][^)\]]*[)\]]|[^\s;,()\[\]][^\s;()\[\]]*")
 """One chip in a text: in brackets, or without blanks."""
 
 
@@ -31,7 +31,7 @@ def coordinate_of(value: Any, topology: Topology, place: Place | None = None) ->
     (0, 1)
     """
     rank = len(topology.shape)
-    parts = value if isinstance(value, list) else str(value).strip("()[] ").split(",")
+    parts = value if isinstance(value, list) else str(value).strip("()[], ").split(",")
     words = [str(part).strip() for part in parts]
     numbers = [int(word) for word in words if re.fullmatch(r"\d{1,9}", word)]
     example = ",".join(map(str, range(rank)))

@@ -33,7 +33,7 @@ from shardsim.notation import Statement, parse
 from shardsim.program import Dtypes, Options, Program, arrays_of, bind_program
 from shardsim.scenario.expectations import Expectation, read_expectations
 from shardsim.scenario.form import ScenarioForm
-from shardsim.scenario.machine import check_algorithm, option_marks, read_mesh
+from shardsim.scenario.machine import check_methods, option_marks, read_mesh
 from shardsim.scenario.pairs import read_pairs, read_sizes
 from shardsim.topology import Topology
 from shardsim.vocabulary import Dtype
@@ -188,8 +188,8 @@ def _scenario(document: Document, default_name: str, base: Path | None) -> Scena
     statements = faults.attempt(lambda: _statements(document))
     dtypes = faults.attempt(lambda: _dtypes(document, statements))
     expectations = faults.attempt(lambda: read_expectations(document))
-    if mesh is not None and form.algorithm is not None:
-        faults.attempt(partial(check_algorithm, document, form.algorithm, mesh))
+    if mesh is not None:
+        faults.attempt(partial(check_methods, document, form, mesh))
     program = None
     if mesh is not None and extents is not None and statements is not None:
         places = {name: place for name in extents if (place := document.key_place("dims", name))}

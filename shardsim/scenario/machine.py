@@ -7,39 +7,40 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardsim.catalogue import find_topology
-from shardsim.documents import Document, Faults, Mark, plain
-from shardsim.errors import InputError, Source
+from shardsim.documents import Document, Faults, Mark, plain, validate
+from shardsim.errors import InputError, ScenarioError, Source
 from shardsim.hardware import Calibration
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.scenario.coordinates import read_devices
+from shardsim.scenario.form import MachineForm
 from shardsim.scenario.pairs import read_pairs, read_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from shardsim.scenario.form import MachineForm
     from shardsim.topology import Coordinate, Topology
-    from shardsim.vocabulary import Algorithm
+    from shardsim.vocabulary import Schedule
 
-__all__ = ["check_algorithm", "document_of", "option_marks", "read_mesh", "read_topology"]
-
-
-def document_of(given: Mapping[str, object], names: Mapping[str, str] | None = None) -> Document:
-    """Arguments as a document; texts among them stand in the option of their name.
-
-    Args:
-        given: Name and value; None where nothing is given.
-        names: The option of an argument, where it has another name.
-    """
-    data = {key: plain(value) for key, value in given.items() if value is not None}
-    return Document(data, option_marks(given, names))
+__all__ = [
+    "check_methods",
+    "make_mesh",
+    "no_schedule",
+    "option_marks",
+    "read_mesh",
+    "read_topology",
+]
 
 
 def option_marks(
     given: Mapping[str, object], names: Mapping[str, str] | None = None
 ) -> dict[tuple[str | int, ...], Mark]:
-    """Where the texts among the arguments stand: in the option of their name."""
+    """Where the texts among the arguments stand: in the option of their name.
+
+    Args:
+        given: Name and value of each argument.
+        names: The option of an argument, where it has another name.
+    """
     marks: dict[tuple[str | int, ...], Mark] = {}
     for key, value in given.items():
         text = os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -85,11 +86,53 @@ def read_mesh(document: Document, form: MachineForm, base: Path | None) -> Mesh:
     return lay_mesh(topology, sizes, layout, document.place(key), devices=devices)
 
 
-def check_algorithm(document: Document, algorithm: Algorithm, mesh: Mesh) -> None:
-    """As the planner does it, but with the place."""
-    from shardsim.planner.reshard import check_algorithm as check
+def make_mesh(
+    topology: str | os.PathLike[str] | Mapping[str, object] | Topology,
+    *,
+    mesh: Mapping[str, int] | str | None = None,
+    layout: Mapping[str, str] | str | None = None,
+    devices: Sequence[Sequence[int]] | str | None = None,
+) -> Mesh:
+    """A mesh from Python values, or from texts as on the command line.
 
+    Raises:
+        InputError: one thing is wrong; its place is in the option.
+        InputErrors: several things are.
+
+    >>> make_mesh("v5e:16x16", mesh="X=64,Y=4").axis("Y").where
+    'y:(4)4'
+    """
+    given = {"topology": topology, "mesh": mesh, "layout": layout, "devices": devices}
+    data = {key: plain(value) for key, value in given.items() if value is not None}
+    document = Document(data, option_marks(given))
+    return read_mesh(document, validate(document, MachineForm, "the mesh"), None)
+
+
+def check_methods(document: Document, form: MachineForm, mesh: Mesh) -> None:
+    """Refuses an algorithm or a schedule that nothing on the mesh can run.
+
+    Raises:
+        InputError: one of them.
+        InputErrors: both.
+    """
+    from shardsim.planner.reshard import check_algorithm
+
+    faults = Faults()
     try:
-        check(algorithm, mesh)
+        check_algorithm(form.algorithm, mesh)
     except InputError as error:
-        raise error.at(document.place("algorithm")) from None
+        faults.errors.append(error.at(document.place("algorithm")))
+    if form.schedule is not None and len(mesh.segments) < 2:
+        where = f"{mesh.segments[0].name} alone" if mesh.segments else "one chip"
+        faults.errors.append(no_schedule(form.schedule, f"the mesh lies on {where}", document))
+    faults.raise_any()
+
+
+def no_schedule(schedule: Schedule, why: str, document: Document) -> ScenarioError:
+    """The fault of a schedule where there is nothing to go from one to the next."""
+    return ScenarioError(
+        f"schedule {schedule.value} is for collectives over several rings, lines or switches; "
+        f"{why}",
+        "leave the schedule out",
+        document.place("schedule"),
+    )

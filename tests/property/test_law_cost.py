@@ -7,8 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardsim.cost import CostModel, Terms
-from shardsim.cost.exact import exact_terms
+from shardsim.cost import CostModel, Terms, exact
 from shardsim.cost.terms import sum_of_largest
 from shardsim.hardware import Link
 from shardsim.notation import parse
@@ -31,11 +30,25 @@ from tests.strategies import links, programs, sizes
 
 KINDS = st.sampled_from(CollectiveKind)
 MODELS = st.sampled_from(LatencyModel)
-ALGORITHMS = st.sampled_from([*RING_ALGORITHMS, Algorithm.LINE])
+ALGORITHMS = st.sampled_from([*RING_ALGORITHMS, Algorithm.LINE, Algorithm.DIRECT, Algorithm.RING])
 BYTES = st.fractions(min_value=1, max_value=10**12, max_denominator=64)
 MORE = st.fractions(min_value=1, max_value=50, max_denominator=64)
 ADDITIVE, FLOOR = LatencyModel.ADDITIVE, LatencyModel.FLOOR
 GATHER, EXCHANGE = CollectiveKind.ALL_GATHER, CollectiveKind.ALL_TO_ALL
+FORMS = {
+    CollectiveKind.ALL_GATHER: exact.all_gather,
+    CollectiveKind.REDUCE_SCATTER: exact.reduce_scatter,
+    CollectiveKind.ALL_REDUCE: exact.all_reduce,
+    CollectiveKind.ALL_TO_ALL: exact.all_to_all,
+}
+
+
+def exact_terms(
+    kind: CollectiveKind, size: Fraction, n: int, link: Link, algorithm: Algorithm,
+    model: LatencyModel,
+) -> Terms:  # fmt: skip
+    """The closed form of a collective on one ring, line or switch."""
+    return FORMS[kind](size, n, link, algorithm, model)
 
 
 @given(KINDS, BYTES, MORE, sizes(), links(), ALGORITHMS, MODELS)
@@ -171,6 +184,8 @@ def gathered(n: int) -> dict[Algorithm, list[Fraction]]:
         Algorithm.HALF_SHARDS: [half] * (n - 1),
         Algorithm.ONE_DIRECTION: [Fraction(1)] * (n - 1),
         Algorithm.LINE: [Fraction(1)] * (n - 1),
+        Algorithm.RING: [Fraction(1)] * (n - 1),
+        Algorithm.DIRECT: [Fraction(1)] * (n - 1),
     }
 
 
@@ -183,6 +198,8 @@ def exchanged(n: int) -> dict[Algorithm, list[Fraction]]:
         Algorithm.HALF_SHARDS: [Fraction(n - 1 - j, 2) for j in range(n - 1)],
         Algorithm.ONE_DIRECTION: [Fraction(n - 1 - j) for j in range(n - 1)],
         Algorithm.LINE: [Fraction(1)] * middle,
+        Algorithm.RING: [Fraction(n - 1 - j) for j in range(n - 1)],
+        Algorithm.DIRECT: [Fraction(1)] * (n - 1),
     }
 
 
@@ -268,7 +285,7 @@ def test_triangle_inequality_over_reshardings(
     mesh = mesh_of(machine(*zip((4, 2, 3), kinds, strict=True), link=link))
     start, goal = data.draw(layouts("XYZ")), data.draw(layouts("XYZ"))
     between = data.draw(layouts("".join(sorted(start.used | goal.used))))
-    reshard = Resharder(mesh, CostModel(), objective, None)
+    reshard = Resharder(mesh, CostModel(), objective)
     (whole, _) = parse("A[I, J] · B[J, K] -> C[I, K]").operands  # type: ignore[union-attr]
 
     def cost(here: Layout, there: Layout) -> Fraction | None:

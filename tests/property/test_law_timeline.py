@@ -165,9 +165,18 @@ def test_every_chip_of_a_ring_does_the_same(size: int, elements: int) -> None:
 
 def _of_chip(timeline: Timeline, chip: tuple[int, ...]) -> tuple[tuple[object, ...], ...]:
     return tuple(
-        (str(i.track), i.start, i.end, i.arrival, i.sequence)
+        (
+            str(i.track),
+            i.start,
+            i.end,
+            i.arrival,
+            i.message.channel,
+            i.message.number,
+            i.hop,
+            i.size,
+        )
         for i in timeline.intervals
-        if i.track.chip == chip
+        if i.track.chip == chip and i.message is not None
     )
 
 

@@ -18,8 +18,8 @@ GIVEN: dict[str, Any] = {"topology": "v5e:4x4", "dims": DIMS}
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "7-small-gather.yaml"
 
 PUBLIC = [
-    "Dtype", "Mesh", "Plan", "Run", "Scenario", "ShardsimError", "Timeline", "Topology",
-    "execute", "load_scenario", "parse", "plan", "run",
+    "CollectiveRun", "Dtype", "Mesh", "Plan", "Run", "Scenario", "ShardsimError", "Timeline",
+    "Topology", "collective", "execute", "load_scenario", "parse", "plan", "run", "verify",
 ]  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def test_settings_reach_the_scenario() -> None:
 
 
 KNOWN = (
-    "known: topology, dims, mesh, layout, dtype, overlap, latency_model, algorithm, policy, "
-    "objective, name"
+    "known: topology, dims, mesh, layout, devices, dtype, overlap, latency_model, algorithm, "
+    "schedule, chunks, efficiency, launch_overhead, policy, objective, name"
 )
 
 

@@ -32,7 +32,12 @@ dimensions:
 
 # what is replaced, by what, the first line of the message, line:column
 SCENARIOS = [
-    ("mesh:", "mseh:", "unknown key 'mseh' in the scenario; allowed: name, topology, mesh", "3:1"),
+    (
+        "mesh:",
+        "mseh:",
+        "unknown key 'mseh' in the scenario; allowed: topology, mesh",
+        "3:1",
+    ),
     ("name:", "sweep:", "'sweep' in the scenario is not supported yet", "1:1"),
     ("name: a good one", "name: [a]", "name must be text; it is a list", "1:7"),
     ("dims: {I: 8192, J: 8192, K: 8192}\n", "", "the scenario has no key 'dims'", "1:1"),

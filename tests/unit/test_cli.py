@@ -37,7 +37,7 @@ STEP_KEYS = {
     "op", "text", "axes", "algorithm", "bytes", "wire_bytes_per_chip", "flops_per_chip",
     "hbm_bytes_per_chip", "book_seconds", "exact_seconds", "relation",
 }  # fmt: skip
-FLOATS = ("_seconds", "overlap_fraction", "flops_utilization")
+FLOATS = ("_seconds", "overlap_fraction", "utilization", "efficiency", "bw_bytes_per_second")
 SIMULATED_KEYS = {"simulated_seconds", "start_seconds", "end_seconds"}
 RUN_KEYS = {"format", "name", "topology", "chips", "mesh", "steps", "result", "totals"}
 RESULT_KEYS = {"text", "local_shape", "bytes_per_chip"}
@@ -157,10 +157,48 @@ def test_json_of_a_matmul() -> None:
     assert (second["op"], second["bytes"], second["axes"]) == ("all_reduce", 8192, ["X"])
 
 
+def test_json_of_links() -> None:
+    """A ring of 8: each chip's two links carry half of 630 bytes, 16 links in all."""
+    document = json.loads(command("run", *GATHER, "--json").out)
+    assert document["links"]["used"] == 16
+    busiest = document["links"]["busiest"]
+    assert (busiest["bytes"], busiest["one_way_bandwidth_bytes_per_second"]) == (315, 45 * 10**9)
+    assert busiest["utilization"] == document["links"]["mean_utilization"] <= 1
+    assert document["advice"] == []
+    alone = json.loads(command("run", "A[I] * B[J] -> C[I, J]", "--on", "v5e:1x1", "--dims",
+                               "I=8,J=8", "--json").out)  # fmt: skip
+    assert alone["links"] == {"used": 0, "busiest": None, "mean_utilization": 0.0}
+
+
+def test_json_of_advice_and_devices() -> None:
+    given = ("--on", "v5e:2x2", "--mesh", "X=4", "--dims", "I=16777216", "--json")
+    order = ("--devices", "0,0 1,1 0,1 1,0")
+    document = json.loads(command("run", "AllGather_X A[I_X]", *given, *order).out)
+    assert document["devices"] == [[0, 0], [1, 1], [0, 1], [1, 0]]
+    (advice,) = document["advice"]
+    assert advice["step"] == 0
+    assert advice["text"].startswith("X in the order given takes ")
+
+
+def test_schedule_and_chunks_reach_the_run() -> None:
+    given = ("AllGather_XY A[I_XY]", "--on", "v5e:16x16", "--dims", "I=1048576", "--json")
+    names = [
+        json.loads(command("run", *given, *more).out)["steps"][0]["algorithm"]
+        for more in ((), ("--schedule", "sequential"), ("--chunks", "2"))
+    ]
+    assert names == [
+        "rotated(balanced, balanced)",
+        "sequential(balanced, balanced)",
+        "rotated(balanced, balanced) in 2 chunks",
+    ]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("run", *GATHER),
+        ("collective", "ag", "--size", "4096", "--on", "v5e:4x4"),
+        ("collective", "send", "--size", "8", "--on", "v5e:4x4", "--from", "0,0", "--to", "0,1"),
         ("run", REDUCE, *OPTIONS),
         ("run", "AllGather_X A[I_X] -> A[I]", "--on", "v5e:1x1", "--dims", "I=1"),
         ("plan", REDUCE, *OPTIONS),
@@ -244,6 +282,75 @@ def test_show_of_a_shipped_file() -> None:
     result = command("show", "mixed-4x16")
     assert result.code == 0
     assert "  together: 224 directed links\n" in result.out
+
+
+def test_show_of_overrides_and_switches() -> None:
+    """One slow cable is named; 4 nodes of 8: 32 GPUs have two ports of two ways each."""
+    assert command("show", "slow-link-4x4").out.endswith(
+        "Unlike the rest\n  chips (1, 2) and (2, 2), along x: 15 GB/s one way, 1 µs, each way\n"
+    )
+    out = command("show", "h100:4x8").out
+    assert "  together: 128 ports (in and out) at 12 switches\n" in out
+    assert "  gpu: the switch can add: algorithm in_network for AllReduce\n" in out
+    assert "  error: within 4 % of the table" in command("show", "h100-measured:8").out
+
+
+HOLED = """\
+chip: v5e
+dimensions:
+  - {name: x, size: 3, kind: ring, bandwidth: 45 GB/s, latency: 1 us}
+  - {name: y, size: 3, kind: ring, bandwidth: 45 GB/s, latency: 1 us}
+overrides:
+  - {chip: [1, 1], removed: true}
+  - {from: [0, 0], to: [0, 1], latency: 3 us, one_way: true}
+"""
+
+
+def test_show_of_a_missing_chip(tmp_path: Path) -> None:
+    """No default mesh lies over what is left. A chip has 4 links out, and 4 come in: 36 - 8."""
+    path = tmp_path / "holed.yaml"
+    path.write_text(HOLED, encoding="utf-8")
+    result = command("show", str(path))
+    assert (result.code, result.err) == (0, "")
+    assert "holed: 8 x TPU v5e\n" in result.out
+    assert "  together: 28 directed links\n" in result.out
+    assert result.out.endswith(
+        "Unlike the rest\n  no chip at (1, 1)\n"
+        "  chip (0, 0) to (0, 1), along y: 45 GB/s one way, 3 µs\n"
+    )
+
+
+def test_show_of_a_port_that_differs(tmp_path: Path) -> None:
+    path = tmp_path / "port.yaml"
+    path.write_text(
+        "chip: h100\ndimensions:\n"
+        "  - {name: gpu, size: 4, kind: switch, bandwidth: 450 GB/s, latency: 1 us}\n"
+        "overrides:\n  - {chip: [3], port: out, bandwidth: 25 GB/s}\n",
+        encoding="utf-8",
+    )
+    assert command("show", str(path)).out.endswith(
+        "  chip (3), gpu out port: 25 GB/s one way, 1 µs\n"
+    )
+
+
+def test_show_of_a_broken_ring() -> None:
+    out = command("show", "broken-ring-of-8").out
+    assert "  X: line: the link between chips (3) and (4) is missing, so the ring is" in out
+    assert out.endswith("  chips (3) and (4), along x: missing, each way\n")
+
+
+def test_show_of_a_mesh() -> None:
+    given = ("show", "v5e:16x16", "--mesh", "X=64,Y=4", "--layout", "X=x+y:(4)4,Y=y:(1)4")
+    out = command(*given).out
+    assert "\nAxes\n  X: 16 chips, ring along x, " in out
+    assert (
+        "  Y: 4 chips, ring along y:(1)4, 45 GB/s one way, 1 µs a hop: 4 chips of y, 4 apart" in out
+    )
+    document = json.loads(command(*given, "--json").out)
+    assert document["mesh"] == {"X": 64, "Y": 4}
+    assert [len(axis["segments"]) for axis in document["axes"]] == [2, 1]
+    assert document["axes"][1]["segments"][0]["hops_per_step"] == 4
+    assert "mesh" not in json.loads(command("show", "v5e:16x16", "--json").out)
 
 
 def test_show_as_json() -> None:

@@ -58,7 +58,8 @@ def program(
 
 
 def name(channel: Channel) -> str:
-    return "xyz"[channel.segment] + {+1: "+", -1: "-", 0: ""}[channel.direction]
+    phase = f"#{channel.port}=" if channel.port else ""
+    return "xyz"[channel.segment] + {+1: "+", -1: "-", 0: ""}[channel.direction] + phase
 
 
 def written(send: Send, rank: int) -> str:
@@ -97,9 +98,9 @@ ONE_STREAM = {
     "AllReduce": (
         (ALL_REDUCE, IN_ORDER),
         {
-            "x+": ["1,0 after y-1", "0,0 after x+1 x-1"],
-            "x-": ["-1,0 after y-1", "0,0 after x+1 x-1"],
-            "y+": ["*,1", "*,0 after x+2 x-2"],
+            "x+": ["1,0 after y-1", "0,0 after x+1 x-1 y-1"],
+            "x-": ["-1,0 after y-1", "0,0 after x+1 x-1 y-1"],
+            "y+": ["*,1", "*,0 after x+2 x-2 y-1"],
         },
     ),
     # along x what is for the next chip and any y; then along y what has come from any x
@@ -134,12 +135,32 @@ ROTATED = {
         "y+": ["*,1:a", "0,1:b after x+1 x-1"],
         "y-": ["*,-1:a", "0,-1:b after x+1 x-1"],
     },
-    # the second phase of each stream is the fourth message of its link
+    # each phase waits for all phases before it in its stream, and for nothing of the other
     ALL_REDUCE: {
-        "x+": ["1,*:b", "1,0:a after y+1 y-1", "0,0:a after x+2 x-2", "0,*:b after y+3 y-3"],
-        "x-": ["-1,*:b", "-1,0:a after y+1 y-1", "0,0:a after x+2 x-2", "0,*:b after y+3 y-3"],
-        "y+": ["*,1:a", "0,1:b after x+1 x-1", "0,0:b after y+2 y-2", "*,0:a after x+3 x-3"],
-        "y-": ["*,-1:a", "0,-1:b after x+1 x-1", "0,0:b after y+2 y-2", "*,0:a after x+3 x-3"],
+        "x+": [
+            "1,*:b",
+            "1,0:a after y+1 y-1",
+            "0,0:a after x+2 x-2 y+1 y-1",
+            "0,*:b after x+1 x-1 y+3 y-3",
+        ],
+        "x-": [
+            "-1,*:b",
+            "-1,0:a after y+1 y-1",
+            "0,0:a after x+2 x-2 y+1 y-1",
+            "0,*:b after x+1 x-1 y+3 y-3",
+        ],
+        "y+": [
+            "*,1:a",
+            "0,1:b after x+1 x-1",
+            "0,0:b after x+1 x-1 y+2 y-2",
+            "*,0:a after x+3 x-3 y+1 y-1",
+        ],
+        "y-": [
+            "*,-1:a",
+            "0,-1:b after x+1 x-1",
+            "0,0:b after x+1 x-1 y+2 y-2",
+            "*,0:a after x+3 x-3 y+1 y-1",
+        ],
     },
     ALL_TO_ALL: {
         "x+": ["0,0>1,*:a", "0,*>1,0:b after y+1 y-1"],
@@ -184,7 +205,7 @@ def test_three_segments() -> None:
     assert lanes(found, 3) == {
         "x+": ["0,0,0"],
         "y+": ["*,0,0 after x-1"],
-        "z+": ["*,*,0 after y-1"],
+        "z+": ["*,*,0 after x-1 y-1"],
     }
     assert [lane.sends[0].size for lane in found.lanes] == [1, 2, 4]
 
@@ -199,6 +220,20 @@ def test_a_switch_among_the_segments() -> None:
         "y": ["0,0", "0,0", "0,0"],
     }
     assert [send.offset for send in found.sends(Channel(1, 0))] == [1, 2, 3]
+
+
+def test_at_a_switch_each_phase_is_counted_apart() -> None:
+    """A chip that is ahead may send its next phase before another sends this one."""
+    parts = ((3, "ring"), (3, "switch"))
+    found = program(ALL_REDUCE, parts, (0, 0))
+    assert lanes(found) == {
+        "x+": ["1,0 after y2", "0,0 after x+1 x-1 y2"],
+        "x-": ["-1,0 after y2", "0,0 after x+1 x-1 y2"],
+        "y": ["*,1", "*,2", "*,0 after x+2 x-2 y2", "*,0 after x+2 x-2 y2"],
+    }
+    at_switch = found.sends(Channel(1, 0))
+    assert [send.counted for send in at_switch] == [None, None, *[Channel(1, 0, 3)] * 2]
+    assert [found.arriving(Channel(1, 0, phase)) for phase in range(4)] == [2, 0, 0, 2]
 
 
 def test_a_gather_over_two_segments() -> None:
@@ -246,8 +281,8 @@ def test_what_is_sent_arrives(kind: CollectiveKind, parts: Parts, chunks: int) -
                 assert send.offset is not None
                 there = list(place)
                 there[segment] = (there[segment] + send.offset) % sizes[segment]
-                counts = came[tuple(there)]
-                counts[lane.channel] = counts.get(lane.channel, 0) + 1
+                counts, channel = came[tuple(there)], send.counted or lane.channel
+                counts[channel] = counts.get(channel, 0) + 1
     for place, one in found.items():
         assert {need.channel: need.count for need in one.receives} == came[place]
         for need in (need for lane in one.lanes for send in lane.sends for need in send.needs):

@@ -79,6 +79,8 @@ def test_a_direct_all_reduce_sends_its_sum_when_all_parts_have_come() -> None:
     assert [[(need.channel, need.count) for need in send.needs] for send in sends] == [
         [], [], [(ANY, 2)], [(ANY, 2)],
     ]  # fmt: skip
+    # a chip that is ahead may send its sum before another sends its part: they are counted apart
+    assert [send.counted for send in sends] == [None, None, Channel(0, 0, 1), Channel(0, 0, 1)]
 
 
 @pytest.mark.parametrize("kind", CollectiveKind)
@@ -113,54 +115,54 @@ def written(send: Send, place: int) -> str:
     return f"{send.action.value} {text}" + (f" after {needs}" if needs else "")
 
 
+def sent(found: StepProgram, place: int = 0) -> dict[str, list[str]]:
+    return {
+        f"{'out' if lane.channel.direction > 0 else 'in'}{lane.channel.port}": [
+            written(send, place) for send in lane.sends
+        ]
+        for lane in found.lanes
+    }
+
+
 def test_a_chip_at_a_switch_that_adds() -> None:
-    """Parts of both sums, chunk by chunk; and a round later the sum it owns, as it came back."""
+    """Parts of both sums, chunk by chunk; beside them the sum that it owns, as it comes back.
+
+    `out2` and `out3` are the channels of the sums of blocks 0 and 1 that are handed out.
+    """
     for place in (0, 1):
         found = program(CollectiveKind.ALL_REDUCE, 2, place, Algorithm.IN_NETWORK, chunks=2)
-        (lane,) = found.lanes
-        assert lane.channel == Channel(0, +1, place)
-        assert {send.offset for send in lane.sends} == {None}
-        assert [written(send, place) for send in lane.sends] == [
-            "add 0:1",
-            "add 1:1",
-            "add 0:2",
-            "add 1:2",
-            f"store {place}:1 after in{place}=1",
-            f"store {place}:2 after in{place}=2",
-        ]
+        assert sent(found, place) == {
+            f"out{place}": ["add 0:1", "add 1:1", "add 0:2", "add 1:2"],
+            f"out{place + 2}": [
+                f"store {place}:1 after in{place}=1",
+                f"store {place}:2 after in{place}=2",
+            ],
+        }
+        assert {send.offset for lane in found.lanes for send in lane.sends} == {None}
         # two chunks of its own sum, and two of each of the two sums
-        assert found.arriving(Channel(0, -1, place)) == 6
+        assert found.arriving(Channel(0, -1, place)) == 2
+        assert found.arriving(Channel(0, -1, place + 2)) == 4
 
 
 def test_the_switch_that_adds() -> None:
-    """A sum is ready when both parts are here, the first and third, or second and fourth, that a
-    chip sends; a copy goes to all when its owner has sent it, fifth or sixth."""
+    """A sum goes down when both parts are here: of block 0 the first and third that a chip sends,
+    of block 1 the second and fourth. A copy goes to all when its owner has sent it."""
     found = switch_program(((2, DimensionKind.SWITCH),), method(Algorithm.IN_NETWORK, chunks=2))
-    assert {
-        lane.channel.port: [(send.offset, written(send, 0)) for send in lane.sends]
-        for lane in found.lanes
-    } == {
-        0: [
-            (0, "store 0:1 after out0=1 out1=1"),
-            (0, "store 0:2 after out0=3 out1=3"),
-            (0, "store 0:1 after out0=5"),
-            (0, "store 1:1 after out1=5"),
-            (0, "store 0:2 after out0=6"),
-            (0, "store 1:2 after out1=6"),
-        ],
-        1: [
-            (1, "store 1:1 after out0=2 out1=2"),
-            (1, "store 1:2 after out0=4 out1=4"),
-            (1, "store 0:1 after out0=5"),
-            (1, "store 1:1 after out1=5"),
-            (1, "store 0:2 after out0=6"),
-            (1, "store 1:2 after out1=6"),
-        ],
-    }
-    assert [(need.channel, need.count) for need in found.receives] == [
-        (Channel(0, +1, 0), 6),
-        (Channel(0, +1, 1), 6),
+    copies = [
+        "store 0:1 after out2=1",
+        "store 1:1 after out3=1",
+        "store 0:2 after out2=2",
+        "store 1:2 after out3=2",
     ]
+    assert sent(found) == {
+        "in0": ["store 0:1 after out0=1 out1=1", "store 0:2 after out0=3 out1=3"],
+        "in1": ["store 1:1 after out0=2 out1=2", "store 1:2 after out0=4 out1=4"],
+        "in2": copies,
+        "in3": copies,
+    }
+    offsets = {lane.channel.port: {send.offset for send in lane.sends} for lane in found.lanes}
+    assert offsets == {0: {0}, 1: {1}, 2: {0}, 3: {1}}
+    assert {need.channel.port: need.count for need in found.receives} == {0: 4, 1: 4, 2: 2, 3: 2}
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 5])
@@ -170,12 +172,19 @@ def test_what_each_port_carries(size: int, chunks: int) -> None:
     switch = switch_program(((size, DimensionKind.SWITCH),), method(Algorithm.IN_NETWORK, chunks))
     for place in range(size):
         chip = program(CollectiveKind.ALL_REDUCE, size, place, Algorithm.IN_NETWORK, chunks)
-        out = chip.sends(Channel(0, +1, place))
-        into = switch.sends(Channel(0, -1, place))
-        assert sum(send.size for send in out) == sum(send.size for send in into) == size + 1
-        assert (len(out), len(into)) == ((size + 1) * chunks,) * 2
-        assert switch.arriving(Channel(0, +1, place)) == len(out)
-        assert chip.arriving(Channel(0, -1, place)) == len(into)
+        for channel in (place, size + place):
+            out = chip.sends(Channel(0, +1, channel))
+            into = switch.sends(Channel(0, -1, channel))
+            assert switch.arriving(Channel(0, +1, channel)) == len(out)
+            assert chip.arriving(Channel(0, -1, channel)) == len(into)
+        for program_, way in ((chip, +1), (switch, -1)):
+            through = [
+                send.size
+                for channel in (place, size + place)
+                for send in program_.sends(Channel(0, way, channel))
+            ]
+            assert sum(through) == size + 1
+            assert len(through) == (size + 1) * chunks
 
 
 def test_which_method_has_a_program_for_the_switch() -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from shardsim.api import run
-from shardsim.comparison import Lifetime, Run, lifetimes, peak_memory
+from shardsim.comparison import Run, lifetimes
+from shardsim.comparison.runs import Lifetime, peak_memory
 from shardsim.vocabulary import Overlap
 from tests.machines import machine, planned
 
@@ -213,5 +214,40 @@ def test_the_dict_survives_json() -> None:
             "reason": "as given",
             "one_way_bandwidth_bytes_per_second": 10**9,
             "latency_seconds": 1e-06,
+            "segments": [
+                {
+                    "name": "x",
+                    "size": 2,
+                    "kind": "line",
+                    "reason": "as given",
+                    "hops_per_step": 1,
+                    "one_way_bandwidth_bytes_per_second": 10**9,
+                    "latency_seconds": 1e-06,
+                }
+            ],
         }
     ]
+
+
+def test_an_axis_over_several_dimensions_in_json() -> None:
+    """Kind and rates are those of its first segment; each segment has its own."""
+    document = run("A[I, J] · B[J, K] -> C[I, K]", topology="h100:2x8", mesh={"X": 16},
+                   dims=dict.fromkeys("IJK", 16)).to_dict()  # fmt: skip
+    (axis,) = document["axes"]
+    assert (axis["kind"], [part["name"] for part in axis["segments"]]) == (
+        "switch", ["node", "gpu"],
+    )  # fmt: skip
+    outer, inner = axis["segments"]
+    key = "one_way_bandwidth_bytes_per_second"
+    assert axis[key] == outer[key] == 50 * 10**9
+    assert inner[key] == 450 * 10**9
+
+
+def test_an_axis_on_a_part_of_a_dimension_in_json() -> None:
+    document = run("A[I, J] · B[J, K] -> C[I, K]", topology="v5e:16x1", mesh={"X": 4, "Y": 4},
+                   dims=dict.fromkeys("IJK", 16)).to_dict()  # fmt: skip
+    found = [
+        (axis["kind"], [(part["name"], part["hops_per_step"]) for part in axis["segments"]])
+        for axis in document["axes"]
+    ]
+    assert found == [("ring", [("x:(1)4", 4)]), ("line", [("x:(4)4", 1)])]

@@ -120,8 +120,8 @@ ADDITIVE = [
     # three blocks of 3; as a ring 3 + 2 + 1
     ("A2A", "direct", 4, HALF, 9, HALF),
     ("A2A", "ring", 4, HALF, 18, 3 * HALF),
-    # a switch that adds: five blocks of 12 leave a port, over two hops there and back
-    ("AR", "in_network", 4, HALF, 60, 1),
+    # a switch that adds: four blocks of 12 go up, then the last sum down, up, and down as a copy
+    ("AR", "in_network", 4, HALF, 84, 1),
     # a line's sums in one piece: to the middle and back, 2 x 2 hops of 48; of 2 x 1
     ("AR", "reduce_broadcast", 4, HALF, 192, 2),
     ("AR", "reduce_broadcast", 5, HALF, 192, 2),
@@ -170,6 +170,9 @@ FLOOR = [
     ("A2A", "direct", 4, 4, 0, 12),
     # 9, 6 and 3, the last raised to 4
     ("A2A", "ring", 4, 4, 15, 4),
+    # seven messages of 12, or of half of the latency from chip to chip
+    ("AR", "in_network", 4, 7, 84, 0),
+    ("AR", "in_network", 4, 26, 0, 91),
     ("AR", "reduce_broadcast", 4, 7, 192, 0),
     ("AR", "reduce_broadcast", 4, 50, 0, 200),
 ]
@@ -203,7 +206,8 @@ TRANSFERS = [
     (TransferKind.SEND, "line", 2, {"chunks": 3}, 48, HALF),
     # h = 4: 3 + 4 - 1 chunks of 16
     (CollectiveKind.ALL_REDUCE, "reduce_broadcast", 4, {"chunks": 3}, 96, 2),
-    (CollectiveKind.ALL_REDUCE, "in_network", 4, {"chunks": 3}, 60, 1),
+    # blocks of 12 in chunks of 4: 12 copies and 3 sums into a port, after the first part of 4
+    (CollectiveKind.ALL_REDUCE, "in_network", 4, {"chunks": 3}, 64, HALF),
     # to chip 1 of a line: one block from below, two from above, 12 each
     (TransferKind.GATHER, "line", 4, {"root": 1}, 24, 1),
     (TransferKind.GATHER, "line", 4, {"root": 3}, 36, 3 * HALF),
@@ -300,6 +304,10 @@ BOOK_OF_SEVERAL = [
     ("AG", [(4, "ring"), (4, "ring")], [1, 1], 12),
     ("AR", [(4, "ring"), (4, "ring")], [1, 1], 24),
     ("A2A", [(4, "ring"), (4, "ring")], [1, 1], 4),
+    # the longest ring counts: V max(N) / 4NW
+    ("A2A", [(4, "ring"), (4, "ring")], [0, 0], Fraction(3, 2)),
+    ("A2A", [(4, "ring"), (8, "line")], [0, 0], Fraction(3, 2)),
+    ("A2A", [(2, "ring"), (8, "line"), (3, "ring")], [0, 0, 0], 1),
     ("AG", [(4, "ring"), (4, "ring")], [100, 100], 400),
     ("AG", [(4, "ring"), (6, "line"), (2, "ring")], [1, 1, 1], 8),
     # a switch: V/w, w the port's, without latency; AllToAll V/Nw
@@ -330,12 +338,26 @@ def test_book_where_the_outer_tier_is_slower() -> None:
     assert book_seconds(call.kind, V, call.group.segments) == 60
 
 
-@pytest.mark.parametrize("kind", [TransferKind.PERMUTE, TransferKind.SEND])
-def test_book_of_other_transfers(kind: TransferKind) -> None:
-    """V/N over one link."""
-    for what in ("ring", "line", "switch"):
-        call = call_on(machine((4, what), link=link(1)), kind, V)
-        assert book_seconds(kind, V, call.group.segments) == 12
+BOOK_OF_TRANSFERS = [
+    # V/N over one link, or the latency
+    (TransferKind.PERMUTE, "ring", 1, 12),
+    (TransferKind.PERMUTE, "line", 1, 12),
+    (TransferKind.PERMUTE, "switch", 1, 12),
+    (TransferKind.PERMUTE, "ring", 13, 13),
+    # three blocks of four over two links, or one
+    (TransferKind.GATHER, "ring", 1, 18),
+    (TransferKind.GATHER, "line", 1, 36),
+    (TransferKind.GATHER, "switch", 1, 36),
+    # all of V by one link, and three hops
+    (TransferKind.SEND, "line", 1, 51),
+    (TransferKind.SEND, "switch", 1, 48),
+]
+
+
+@pytest.mark.parametrize(("kind", "what", "latency", "seconds"), BOOK_OF_TRANSFERS)
+def test_book_of_other_transfers(kind: TransferKind, what: str, latency: int, seconds: int) -> None:
+    call = call_on(machine((4, what), link=link(latency)), kind, V)
+    assert book_seconds(kind, V, call.group.segments) == seconds
 
 
 WIRE = [

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 import simpy
 
-from shardsim.collectives import Lane, Need, StepProgram
-from shardsim.engine import program_of, simulate
+from shardsim.call import Call
+from shardsim.collectives import Channel, Lane, Need, StepProgram, program_of
+from shardsim.engine import simulate, simulate_calls
 from shardsim.engine.resources import Inbox, Server
 from shardsim.errors import SimulationError
-from shardsim.hardware import Chip, Link
+from shardsim.hardware import Calibration, Chip, Link
 from shardsim.planner import CollectiveStep
-from shardsim.timeline import Core, LinkDirection, Timeline
-from shardsim.vocabulary import CollectiveKind, Dtype, LatencyModel, Overlap
-from tests.machines import collective_plan, machine, planned, simulated
+from shardsim.timeline import Core, LinkDirection, Message, Port, Timeline
+from shardsim.topology import Coordinate
+from shardsim.vocabulary import (
+    Algorithm,
+    CollectiveKind,
+    Dtype,
+    LatencyModel,
+    Overlap,
+    TransferKind,
+)
+from tests.machines import call_on, collective_plan, machine, planned, run_call, simulated
 
 # 10 B/s and 3 s: a message of 20 bytes holds its link for 2 s and arrives 3 s after that.
 SLOW = Link(Fraction(10), Fraction(3))
@@ -90,6 +99,139 @@ def test_ticks_are_as_fine_as_the_durations() -> None:
     timeline = simulated(plan)
     assert timeline.ticks_per_second == 15
     assert sent(timeline, (0,), +1) == [(0, 3, 8)]
+
+
+# more than one hop, or two resources at once
+
+
+def test_a_message_of_two_hops_is_stored_and_sent_on() -> None:
+    """10 B of a chip to the second next on a ring of 5: 1 s and 3 s, twice, both links in turn.
+
+    Each link carries its own chip's message first and the neighbour's from 4 s on.
+    """
+    call = call_on(machine((5, "ring"), link=SLOW), TransferKind.PERMUTE, 50, shift=2)
+    timeline = run_call(call)
+    for at in range(5):
+        assert sent(timeline, (at,), +1) == [(0, 1, 4), (4, 5, 8)]
+    assert timeline.makespan == 8
+    first, second = timeline.by_track[LinkDirection((1,), "x", +1)]
+    assert (first.message, first.hop) == (Message((1,), (0, 0, 0), 0), 0)
+    assert (second.message, second.hop) == (Message((0,), (0, 0, 0), 0), 1)
+    assert {interval.size for interval in timeline.intervals} == {Fraction(10)}
+
+
+def test_steps_that_share_links_wait_for_each_other() -> None:
+    """A ring of 4 as 2 x 2: X's two chips are two links apart, both ways, on all four links.
+
+    Each chip sends its 10 B both ways in halves, of 1/2 s; a link serves its own chip at once, and
+    the neighbour's half when it comes, 3 s later.
+    """
+    call = call_on(
+        machine((4, "ring"), link=SLOW), CollectiveKind.ALL_GATHER, 20, "X", {"X": 2, "Y": 2}
+    )
+    timeline = run_call(call)
+    assert timeline.ticks_per_second == 2
+    for at in range(4):
+        for direction in (+1, -1):
+            assert sent(timeline, (at,), direction) == [(0, 1, 7), (7, 8, 14)]
+    assert timeline.makespan == 7
+
+
+def test_a_hop_at_a_switch_holds_a_port_out_and_a_port_in() -> None:
+    """Three chips, 10 B each: to the next and to the one after, 1 s each and 3 s of latency."""
+    timeline = run_call(call_on(machine((3, "switch"), link=SLOW), CollectiveKind.ALL_GATHER, 30))
+    for at in range(3):
+        out = timeline.by_track[Port((at,), "x", +1)]
+        into = timeline.by_track[Port((at,), "x", -1)]
+        assert [(i.start, i.end, i.arrival) for i in out] == [(0, 1, 4), (1, 2, 5)]
+        assert [i.message and i.message.sender for i in into] == [
+            ((at - 1) % 3,),
+            ((at - 2) % 3,),
+        ]
+        assert [(i.start, i.end) for i in into] == [(0, 1), (1, 2)]
+    assert timeline.makespan == 5
+
+
+def test_a_port_in_serves_one_at_a_time() -> None:
+    """All three others gather to chip 0 at once: 1 s each into one port."""
+    call = call_on(machine((4, "switch"), link=SLOW), TransferKind.GATHER, 40)
+    timeline = run_call(call)
+    into = timeline.by_track[Port((0,), "x", -1)]
+    assert [(i.start, i.end) for i in into] == [(0, 1), (1, 2), (2, 3)]
+    assert timeline.makespan == 6
+
+
+def test_the_slower_port_sets_the_pace() -> None:
+    """Chip 1's port in takes 5 B/s: 10 B take 2 s there, and 1 s into the others."""
+    slow_in = (((1,), (0, -1)), Link(Fraction(5), Fraction(3)))
+    topology = machine((3, "switch"), link=SLOW, changed=[slow_in])
+    timeline = run_call(call_on(topology, TransferKind.PERMUTE, 30))
+    out = {at: timeline.by_track[Port((at,), "x", +1)][0] for at in range(3)}
+    assert {at: interval.end for at, interval in out.items()} == {0: 2, 1: 1, 2: 1}
+
+
+def test_a_slow_link_is_slow_for_every_message_on_it() -> None:
+    slow = (((0,), (0, +1)), Link(Fraction(5), Fraction(7)))
+    topology = machine((4, "line"), link=SLOW, changed=[slow])
+    timeline = run_call(call_on(topology, TransferKind.SEND, 20))
+    # 4 s and 7 s over the slow link, then 2 s and 3 s over each of the others
+    assert sent(timeline, (0,), +1) == [(0, 4, 11)]
+    assert sent(timeline, (1,), +1) == [(11, 13, 16)]
+    assert timeline.makespan == 21
+
+
+def test_a_switch_that_adds_takes_part() -> None:
+    """Two chips, 10 B a block at 10 B/s, 1 1/2 s from chip to switch.
+
+    Out: both parts by 2 s, here after 1 1/2 s more; the sum of block 0 is ready at 2 1/2 s, that of
+    block 1 at 3 1/2 s. In: the own sum in 1 s and 1 1/2 s; its copies the same way back and out.
+    """
+    topology = machine((2, "switch"), link=SLOW, reduces=True)
+    call = call_on(topology, CollectiveKind.ALL_REDUCE, 20, algorithm=Algorithm.IN_NETWORK)
+    timeline = run_call(call)
+    half = timeline.ticks_per_second // 2
+
+    def of(chip: int, direction: int) -> list[tuple[int, int]]:
+        track = Port((chip,), "x", direction)
+        return [(i.start // half, i.arrival // half) for i in timeline.by_track[track]]
+
+    # in half seconds: start, and 2 + 3 later the arrival
+    assert of(0, +1) == [(0, 5), (2, 7), (10, 15)]
+    assert of(1, +1) == [(0, 5), (2, 7), (12, 17)]
+    assert of(0, -1) == [(5, 10), (15, 20), (17, 22)]
+    assert of(1, -1) == [(7, 12), (15, 20), (17, 22)]
+    assert timeline.makespan == 11
+    assert {activity.chip for activity in timeline.activities} == {(0,), (1,)}
+
+
+@pytest.mark.parametrize("overlap", Overlap)
+def test_efficiency_and_launch(overlap: Overlap) -> None:
+    """Half of 10 B/s: 20 B take 4 s; 6 s pass before each collective begins to send."""
+    known = Calibration(efficiency=Fraction(1, 2), launch_overhead=Fraction(6))
+    topology = machine((2, "line"), link=SLOW, calibration=known)
+    plan = planned("AllGather_X A[I_X] -> A[I]", topology, {"I": 20})
+    timeline = simulate(plan, overlap)
+    assert sent(timeline, (0,), +1) == [(6, 10, 13)]
+    assert timeline.step_span(0) == (Fraction(0), Fraction(13))
+
+
+def test_calls_start_together() -> None:
+    topology = machine((2, "line"), (2, "line"), link=SLOW)
+    along_x = call_on(topology, CollectiveKind.ALL_GATHER, 40, "X")
+    along_y = call_on(topology, CollectiveKind.ALL_GATHER, 60, "Y")
+    timeline = simulate_calls(topology, [along_x, along_y, along_x])
+    # 20 B, 2 s and 3 s; 30 B, 3 s and 3 s; the third behind the first on the same links
+    assert [timeline.step_span(step)[1] for step in range(3)] == [5, 6, 7]
+
+
+def test_only_the_chips_of_the_mesh_take_part() -> None:
+    topology = machine((2, "line"), (2, "line"), missing=[(1, 1)], link=SLOW)
+    devices = [(0, 1), (0, 0), (1, 0)]
+    call = call_on(topology, CollectiveKind.ALL_GATHER, 30, mesh={"X": 3}, devices=devices)
+    timeline = run_call(call)
+    assert {activity.chip for activity in timeline.activities} == set(devices)
+    # a line in the order given: blocks of 10 B, two hops of 1 s and 3 s
+    assert timeline.makespan == 8
 
 
 # when steps start
@@ -203,25 +345,29 @@ def test_first_come_first_served(
     assert served(requests[::-1]) == order
 
 
-def test_an_inbox_counts_by_direction() -> None:
+def test_an_inbox_counts_by_channel() -> None:
     env = simpy.Environment()
     inbox = Inbox(env)
-    two, other = inbox.wait(+1, 2), inbox.wait(-1, 1)
-    inbox.put(+1)
-    assert (two.triggered, other.triggered, inbox.has(+1, 1)) == (False, False, True)
-    inbox.put(+1)
-    assert (two.triggered, other.triggered) == (True, False)
-    assert inbox.wait(+1, 1).triggered
+    two, other = inbox.wait(UP, 2), inbox.wait(DOWN, 1)
+    third = inbox.wait(Channel(1, +1), 1)
+    inbox.put(UP)
+    assert (two.triggered, other.triggered, inbox.has(UP, 1)) == (False, False, True)
+    inbox.put(UP)
+    assert (two.triggered, other.triggered, third.triggered) == (True, False, False)
+    assert inbox.wait(UP, 1).triggered
 
 
 # deadlocks
 
 
-def spoiled_at(position: int, program: StepProgram) -> object:
+UP, DOWN = Channel(0, +1), Channel(0, -1)
+
+
+def spoiled_at(position: int, program: StepProgram) -> Callable[[Call, Coordinate], StepProgram]:
     """The project's own programs, but another one at one position."""
 
-    def programs(step: CollectiveStep, at: int) -> StepProgram:
-        return program if at == position else program_of(step, at)
+    def programs(call: Call, chip: Coordinate) -> StepProgram:
+        return program if chip == (position,) else program_of(call, chip)
 
     return programs
 
@@ -230,11 +376,11 @@ def test_a_deadlock_at_the_end_says_who_waits_for_what() -> None:
     plan = collective_plan(CollectiveKind.ALL_GATHER, 2, "line", 10, SLOW)
     (step,) = plan.steps
     assert isinstance(step, CollectiveStep)
-    bad = replace(program_of(step, 0), receives=(Need(-1, 2),))
+    bad = replace(program_of(step.call, (0,)), receives=(Need(DOWN, 2),))
     with pytest.raises(SimulationError) as caught:
-        simulate(plan, programs=spoiled_at(0, bad))  # type: ignore[arg-type]
+        simulate(plan, programs=spoiled_at(0, bad))
     assert str(caught.value).splitlines()[1:] == [
-        "  chip (0,) in AllGather_X A[I_X] -> A[I] waits to finish: 1 of 2 messages have come on x-"
+        "  chip (0) in AllGather_X A[I_X] -> A[I] waits to finish: 1 of 2 messages have come on x-"
     ]
 
 
@@ -243,15 +389,15 @@ def test_a_deadlock_before_a_message_names_the_message() -> None:
     plan = collective_plan(CollectiveKind.ALL_GATHER, 2, "line", 10, SLOW)
     (step,) = plan.steps
     assert isinstance(step, CollectiveStep)
-    (lane,) = program_of(step, 0).lanes
-    waits = Lane(+1, (replace(lane.sends[0], needs=(Need(-1, 3),)),))
-    bad = replace(program_of(step, 0), lanes=(waits,))
+    (lane,) = program_of(step.call, (0,)).lanes
+    waits = Lane(UP, (replace(lane.sends[0], needs=(Need(DOWN, 3),)),))
+    bad = replace(program_of(step.call, (0,)), lanes=(waits,))
     with pytest.raises(SimulationError) as caught:
-        simulate(plan, programs=spoiled_at(0, bad))  # type: ignore[arg-type]
+        simulate(plan, programs=spoiled_at(0, bad))
     assert caught.value.waiting == (
-        "chip (0,) in AllGather_X A[I_X] -> A[I] waits to send message 1 on x+: "
+        "chip (0) in AllGather_X A[I_X] -> A[I] waits to send message 1 on x+: "
         "1 of 3 messages have come on x-",
-        "chip (1,) in AllGather_X A[I_X] -> A[I] waits to finish: 0 of 1 messages have come on x+",
+        "chip (1) in AllGather_X A[I_X] -> A[I] waits to finish: 0 of 1 messages have come on x+",
     )
     assert str(caught.value).startswith("deadlock: nothing can happen any more; waiting: 2\n")
 
@@ -259,9 +405,9 @@ def test_a_deadlock_before_a_message_names_the_message() -> None:
 def test_a_deadlock_of_many_chips_is_cut_short() -> None:
     plan = collective_plan(CollectiveKind.ALL_GATHER, 24, "ring", 1)
 
-    def programs(step: CollectiveStep, at: int) -> StepProgram:
-        good = program_of(step, at)
-        return replace(good, receives=(Need(+1, good.arriving(+1) + 1),))
+    def programs(call: Call, chip: Coordinate) -> StepProgram:
+        good = program_of(call, chip)
+        return replace(good, receives=(Need(UP, good.arriving(UP) + 1),))
 
     with pytest.raises(SimulationError) as caught:
         simulate(plan, programs=programs)
@@ -269,10 +415,21 @@ def test_a_deadlock_of_many_chips_is_cut_short() -> None:
     assert caught.value.waiting[-1] == "and 4 more"
 
 
+def test_a_deadlock_at_a_switch_names_it() -> None:
+    """Chip 0 of three waits for a message that nobody sends."""
+    call = call_on(machine((3, "switch"), link=SLOW), CollectiveKind.ALL_GATHER, 30)
+    bad = replace(program_of(call, (0,)), receives=(Need(Channel(0, 0), 3),))
+    with pytest.raises(SimulationError) as caught:
+        simulate_calls(call.group.mesh.topology, [call], programs=spoiled_at(0, bad))
+    assert caught.value.waiting == (
+        "chip (0) in all_gather waits to finish: 2 of 3 messages have come on x",
+    )
+
+
 def test_a_fault_in_a_process_is_not_taken_for_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Server, rank: tuple[int, ...]) -> simpy.Event:
         raise RuntimeError(f"no turn for {rank}")
 
     monkeypatch.setattr(Server, "request", broken)
-    with pytest.raises(RuntimeError, match=r"no turn for \(0, 0\)"):
+    with pytest.raises(RuntimeError, match=r"no turn for \(0, 0, "):
         simulate(collective_plan(CollectiveKind.ALL_GATHER, 2, "line", 1))

@@ -16,13 +16,39 @@ CODES = re.compile("\x1b\\[[0-9;]*m")
 FOLDER = Path(__file__).parents[2] / "scenarios"
 SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 PLANS = ["2-gather-one-operand", "8-two-layers"]
-TOPOLOGIES = ["v5e:8x16", "v4:4x4x8", "v5p:2x2x4"]
+TOPOLOGIES = [
+    "v5e:8x16", "v4:4x4x8", "v5p:2x2x4", "h100:4x8", "h100-measured:8", "2*v5e:4x16",
+    "slow-link-4x4", "broken-ring-of-8",
+]  # fmt: skip
+CUT = ("--on", "v5e:16x16", "--mesh", "X=64,Y=4")
+COLLECTIVES = {
+    "two_rings": ("AllGather", "--size", "512MiB", "--on", "v5e:16x16"),
+    "line": ("rs", "--size", "100MB", "--on", "v5e:8x4", "--axes", "Y"),
+    "exchange": ("all-to-all", "--size", "1MiB", "--on", "v5e:4x4"),
+    "tiers": ("AllReduce", "--size", "512MiB", "--on", "h100:4x8"),
+    "three_tiers": ("all_gather", "--size", "1GiB", "--on", "2*v5e:4x4"),
+    "measured": ("a2a", "--size", "64MiB", "--on", "h100-measured:8"),
+    "in_network": ("ar", "--size", "512MiB", "--on", "h100:8", "--algorithm", "in_network"),
+    "strided": ("ag", "--size", "64MiB", *CUT, "--axes", "X"),
+    "slow_link": ("rs", "--size", "64MiB", "--on", "slow-link-4x4"),
+    "no_ring": ("ar", "--size", "32MiB", "--on", "v5e:2x2", "--mesh", "X=4",
+                "--devices", "0,0 1,1 0,1 1,0"),
+    "permute": ("ppermute", "--size", "1MB", "--on", "v4:4x4x4", "--axes", "X", "--shift", "-1",
+                "--efficiency", "90 %", "--launch-overhead", "5us"),
+    "gather": ("gather", "--size", "1GB", "--on", "v4:4x4x4", "--axes", "X", "--root", "2"),
+    "send": ("send", "--size", "1GiB", "--on", "v5e:16x16", "--from", "0,0", "--to", "3,5",
+             "--ways", "2", "--chunks", "16"),
+    "one_chip": ("all_reduce", "--size", "1MB", "--on", "v5e:1x1"),
+}  # fmt: skip
 
 REPORTS = [
     *[(f"run_{name}.txt", ("run", str(FOLDER / f"{name}.yaml"))) for name in SCENARIOS],
     *[(f"run_{name}.json", ("run", str(FOLDER / f"{name}.yaml"), "--json")) for name in SCENARIOS],
     *[(f"plan_{name}.txt", ("plan", str(FOLDER / f"{name}.yaml"))) for name in PLANS],
-    *[(f"show_{name.replace(':', '_')}.txt", ("show", name)) for name in TOPOLOGIES],
+    *[(f"show_{re.sub('[:*]', '_', name)}.txt", ("show", name)) for name in TOPOLOGIES],
+    *[(f"collective_{name}.txt", ("collective", *given)) for name, given in COLLECTIVES.items()],
+    ("collective_tiers.json", ("collective", *COLLECTIVES["tiers"], "--json")),
+    ("show_cut_dimension.txt", ("show", *CUT[1:2], *CUT[2:])),
 ]
 LOWER_CASE = (
     ["q[b, t_x] · k[t_x, s] -> p[b, s]", "AllGather_y r[s_y] -> r[s]"],
@@ -43,11 +69,57 @@ UNUSUAL = [
     ("run", "AllGather_X A[I_X] -> A[I]", "--on", "v5e:1x1", "--dims", "I=1"),
     ("show", "v6e:16x16"),
     ("show", "mixed-4x16"),
+    (
+        "collective",
+        "send",
+        "--size",
+        f"{10**17}",
+        "--on",
+        "v5e:16x16",
+        "--from",
+        "0,0",
+        "--to",
+        "15,15",
+        "--ways",
+        "1",
+    ),
+    (
+        "collective",
+        "ag",
+        "--size",
+        "1",
+        "--on",
+        "v5p:4x4x4",
+        "--chunks",
+        "7",
+        "--schedule",
+        "balanced",
+    ),
 ]
 
 
 def test_there_is_a_golden_file_for_every_scenario() -> None:
     assert len(SCENARIOS) >= 8
+
+
+FIGURE = re.compile(r"\d[\d.]* (?:ms|µs)")
+VARIANTS = {
+    "10-two-axes-at-once": ("--schedule", "sequential"),
+    "11-cut-dimension": ("--layout", "X=x+y:(4)4,Y=y:(1)4"),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_figures_in_comments_are_those_printed(name: str) -> None:
+    path = FOLDER / f"{name}.yaml"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = "\n".join(line for line in lines if line.startswith("#"))
+    figures = FIGURE.findall(comment)
+    printed = command("run", str(path)).out
+    if name in VARIANTS:
+        printed += command("run", str(path), *VARIANTS[name]).out
+    assert [figure for figure in figures if f" {figure}" not in printed] == []
+    assert bool(figures) is (name[:2] in {"10", "11", "12", "13"})
 
 
 def check_form(text: str) -> None:

@@ -33,8 +33,9 @@ finally:
         (("show", "v5e:4x4", "--json"), "ruamel.yaml"),
         (("show", "v5e:4x4"), "ruamel.yaml rich"),
         (("plan", *GATHER), "ruamel.yaml rich"),
-        (("run", *GATHER, "--json"), "simpy networkx ruamel.yaml"),
-        (("run", *GATHER), "simpy networkx ruamel.yaml rich"),
+        (("run", *GATHER, "--json"), "simpy ruamel.yaml"),
+        (("run", *GATHER), "simpy ruamel.yaml rich"),
+        (("collective", "AllGather", "--size", "1MB", "--on", "h100:8"), "simpy ruamel.yaml rich"),
     ],
 )
 def test_modules_that_a_command_loads(arguments: tuple[str, ...], loaded: str) -> None:

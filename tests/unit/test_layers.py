@@ -17,11 +17,11 @@ PACKAGE = Path(shardsim.__file__).parent
 LAYERS = [
     {"errors", "units", "vocabulary"},
     {"notation", "hardware", "timeline"},
-    {"topology", "mesh", "sharding"},
+    {"topology", "mesh", "sharding", "call"},
     {"cost", "collectives"},
     {"program", "planner"},
     {"engine", "oracle"},
-    {"documents", "catalogue", "scenario", "comparison"},
+    {"documents", "catalogue", "scenario", "comparison", "verification"},
     {"report", "perfetto"},
     {"cli", "api", "__init__", "__main__"},
 ]
@@ -135,6 +135,8 @@ WRONG = [
     ("units", "from shardsim import mesh", "units imports mesh, which is of a higher layer"),
     ("mesh", "if TYPE_CHECKING:\n    import shardsim.planner", "mesh imports planner, "),
     ("mesh", "from shardsim import parse", "mesh imports __init__, which is of a higher layer"),
+    ("call", "from shardsim.cost import Terms", "call imports cost, which is of a higher layer"),
+    ("call", "from shardsim.collectives import Send", "call imports collectives, which is of a"),
     ("planner", "import numpy.typing as npt", "planner imports numpy"),
     ("report", "import requests", "report imports requests, which is not in the table"),
     ("mesh", "from .topology import Topology", "mesh imports .topology, which is not in the"),

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from shardsim.collectives import Need, StepProgram, step_program
+from shardsim.call import Call
+from shardsim.collectives import Need, StepProgram, program_of
 from shardsim.errors import InputErrors, ShardingError, ShardsimError, SimulationError
+from shardsim.mesh import lay_mesh
 from shardsim.notation import parse
-from shardsim.oracle import execute, execute_all
-from shardsim.oracle.movement import run_collective
+from shardsim.oracle import execute, execute_all, movement
+from shardsim.oracle.movement import exchange, run_collective
 from shardsim.oracle.values import assemble, scatter
 from shardsim.planner import CollectiveStep
 from shardsim.sharding import ShardedArray, bind
-from shardsim.vocabulary import CollectiveKind, Dtype
-from tests.machines import collective_plan, machine, mesh_of, planned
+from shardsim.topology import Coordinate
+from shardsim.vocabulary import Algorithm, CollectiveKind, Dtype, Schedule, TransferKind
+from tests.machines import call_on, collective_plan, machine, mesh_of, planned
 
 GRID = machine((2, "ring"), (3, "line"))
 EXTENTS = {"I": 6, "J": 12, "K": 6}
@@ -204,13 +209,13 @@ def with_needs(program: StepProgram, change: Callable[[Need], Need | None]) -> S
 def weaker(program: StepProgram) -> StepProgram:
     """Every send waits for one message less."""
     return with_needs(
-        program, lambda need: Need(need.direction, need.count - 1) if need.count > 1 else None
+        program, lambda need: Need(need.channel, need.count - 1) if need.count > 1 else None
     )
 
 
 def stronger(program: StepProgram) -> StepProgram:
     """Every send that waits waits for one message more than ever comes."""
-    return with_needs(program, lambda need: Need(need.direction, 99))
+    return with_needs(program, lambda need: Need(need.channel, 99))
 
 
 def same(program: StepProgram) -> StepProgram:
@@ -226,15 +231,14 @@ def moved(kind: CollectiveKind, dimension: str, change: Change, order: int, scal
     assert isinstance(step, CollectiveStep)
     value = scale * RNG.integers(-99, 99, step.operand.sharded.extents)
     shards = scatter(value, step.operand.sharded)
-    programs = [
-        change(step_program(step.kind, step.algorithm, step.axis.kind, size=4, position=position))
-        for position in range(4)
-    ]
-    after = run_collective(
-        step, [shards[at,] for at in range(4)], programs, lambda ready: ready[order]
+    changed = mock.patch.object(
+        movement, "program_of", lambda call, chip: change(program_of(call, chip))
     )
+    (members,) = step.call.group.instances
+    with changed:
+        after = run_collective(step, members, shards, lambda ready: ready[order])
     try:
-        found = assemble({(at,): array for at, array in enumerate(after)}, step.result.sharded)
+        found = assemble(after, step.result.sharded)
     except SimulationError:
         return False
     return bool((found == value).all())
@@ -249,6 +253,15 @@ def test_needs_that_are_too_weak_are_found(kind: CollectiveKind, dimension: str)
     assert not (moved(kind, dimension, weaker, 0) and moved(kind, dimension, weaker, -1))
 
 
+@pytest.mark.parametrize("kind", CollectiveKind)
+def test_at_a_switch(kind: CollectiveKind) -> None:
+    """Direct sends wait for nothing, but in an AllReduce, whose sums must be whole."""
+    assert moved(kind, "switch", same, 0)
+    assert moved(kind, "switch", same, -1)
+    both = moved(kind, "switch", weaker, 0) and moved(kind, "switch", weaker, -1)
+    assert both == (kind is not CollectiveKind.ALL_REDUCE)
+
+
 @pytest.mark.parametrize("dimension", ["ring", "line"])
 @pytest.mark.parametrize("kind", CollectiveKind)
 def test_a_deadlock_is_an_error(kind: CollectiveKind, dimension: str) -> None:
@@ -260,9 +273,7 @@ def test_the_text_of_a_deadlock() -> None:
     """Four chips have two lanes each, and the second message of each waits for ever."""
     with pytest.raises(SimulationError) as caught:
         moved(CollectiveKind.ALL_GATHER, "ring", stronger, 0)
-    assert str(caught.value) == (
-        "deadlock in AllGather_X A[I_X] -> A[I]: 8 lanes wait for each other"
-    )
+    assert str(caught.value) == ("deadlock in all_gather: 8 lanes wait for each other")
 
 
 def test_a_block_sent_before_it_has_come_is_rubbish() -> None:
@@ -285,7 +296,110 @@ def test_a_lost_message_is_found() -> None:
         )
 
     for kind in CollectiveKind:
-        assert not moved(kind, "ring", short, 0)
+        for dimension in ("ring", "line", "switch"):
+            assert not moved(kind, dimension, short, 0)
+
+
+# other transfers, block by block
+
+
+def exchanged(call: Call) -> dict[Coordinate, dict[Coordinate, list[int]]]:
+    """What each chip has of each block afterwards: 12 numbers that tell the block's owner."""
+    group = call.group
+    found: dict[Coordinate, dict[Coordinate, list[int]]] = {}
+    for members in group.instances:
+        blocks: dict[Coordinate, dict[tuple[int, ...], NDArray[Any]]] = {
+            chip: {
+                group.place(owner): np.full(12, number if owner == chip else -1)
+                for number, owner in enumerate(members)
+            }
+            for chip in members
+        }
+        exchange(call, members, blocks, lambda ready: ready[-1])
+        for chip in members:
+            found[chip] = {
+                owner: sorted(set(blocks[chip][group.place(owner)].tolist())) for owner in members
+            }
+    return found
+
+
+@pytest.mark.parametrize("kind", ["ring", "line", "switch"])
+@pytest.mark.parametrize("shift", [1, 2, 4])
+def test_a_shift_brings_the_block_of_the_chip_so_many_places_below(kind: str, shift: int) -> None:
+    found = exchanged(call_on(machine((5, kind)), TransferKind.PERMUTE, 1, shift=shift))
+    for at in range(5):
+        has = {owner[0] for owner, values in found[at,].items() if values != [-1]}
+        assert has == {at, (at - shift) % 5}
+        assert found[at,][(at - shift) % 5,] == [(at - shift) % 5]
+
+
+@pytest.mark.parametrize("chunks", [1, 5])
+def test_a_send_brings_the_first_chip_s_block_to_the_last(chunks: int) -> None:
+    found = exchanged(call_on(machine((4, "line")), TransferKind.SEND, 1, chunks=chunks))
+    assert found[3,][0,] == [0]
+
+
+GATHERED = [
+    ([(5, "ring")], {}),
+    ([(6, "ring")], {"algorithm": Algorithm.HALF_SHARDS}),
+    ([(5, "line")], {}),
+    ([(4, "switch")], {}),
+    ([(3, "ring"), (4, "line")], {}),
+    ([(4, "ring"), (2, "switch"), (2, "line")], {"schedule": Schedule.ROTATED, "chunks": 2}),
+]
+
+
+@pytest.mark.parametrize(("dimensions", "more"), GATHERED)
+def test_a_gather_brings_everything_to_one_chip(
+    dimensions: list[tuple[int, str]], more: dict[str, Any]
+) -> None:
+    for root in (0, 3):
+        call = call_on(machine(*dimensions), TransferKind.GATHER, 1, root=root, **more)
+        found = exchanged(call)
+        (members,) = call.group.instances
+        assert found[members[root]] == {owner: [n] for n, owner in enumerate(members)}
+
+
+def test_a_switch_that_adds_gives_the_sum_to_all() -> None:
+    topology = machine((4, "switch"), reduces=True)
+    plan = planned(
+        "AllReduce_X A[I]{U_X} -> A[I]", topology, {"I": 25},
+        algorithm=Algorithm.IN_NETWORK, chunks=3,
+    )  # fmt: skip
+    array = np.arange(25) - 9
+    assert (execute(plan, {"A": array}) == array).all()
+
+
+# several axes at once
+
+LAYOUTS = [
+    # both orders of the axes: what is gathered is put together as the notation says
+    "AllGather_XY A[I_XY, J] -> R[I, J]",
+    "AllGather_YX A[I_YX, J] -> R[I, J]",
+    "AllGather_XY A[I_X, J_Y] -> R[I, J]",
+    "ReduceScatter_{XY,J} A[I, J]{U_XY} -> R[I, J_XY]",
+    "ReduceScatter_{YX,J} A[I, J]{U_XY} -> R[I, J_YX]",
+    "AllToAll_{XY,J} A[I_XY, J] -> R[I, J_XY]",
+]
+MESHES: list[tuple[list[tuple[int, str]], dict[str, Any]]] = [
+    ([(2, "ring"), (3, "line")], {}),
+    ([(2, "switch"), (3, "ring")], {}),
+    ([(6, "ring")], {"sizes": {"X": 2, "Y": 3}}),
+    ([(6, "line")], {"sizes": {"X": 3, "Y": 2}}),
+    ([(6, "ring")], {"sizes": {"X": 2, "Y": 3}, "layout": {"Y": "x:(1)3", "X": "x:(3)2"}}),
+    ([(6, "switch")], {"sizes": {"X": 2, "Y": 3}}),
+]
+
+
+@pytest.mark.parametrize(("dimensions", "laid"), MESHES)
+@pytest.mark.parametrize("statement", LAYOUTS)
+def test_several_axes_at_once(
+    statement: str, dimensions: list[tuple[int, str]], laid: dict[str, Any]
+) -> None:
+    topology = machine(*dimensions)
+    plan = planned(statement, topology, {"I": 6, "J": 12}, mesh=lay_mesh(topology, **laid))
+    assert [step.text for step in plan.steps] == [str(parse(statement))]
+    assert (execute(plan, {"A": A}) == A).all()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The trace of a run: its rules, its times, its arrows, its file."""
+"""The trace of a run: its rules, its names and times, its counters, its file."""
 
 from __future__ import annotations
 
@@ -17,51 +17,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shardsim as ss
-from shardsim.engine import program_of
 from shardsim.errors import InputError, ShardsimError
 from shardsim.perfetto import trace_events, write_trace
 from shardsim.perfetto.writing import as_text
-from shardsim.planner import CollectiveStep
 from tests.trace_rules import faults
+from tests.traces import KINDS as OPS
+from tests.traces import (
+    Event,
+    Slice,
+    arrows,
+    collective,
+    dimension,
+    machine,
+    names,
+    ns,
+    of_phase,
+    run_on,
+    topology,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shardsim.comparison import Run
 
-Event = dict[str, Any]
-
-COLLECTIVES = {
-    "all_gather": "AllGather_X A[I_X, J]",
-    "reduce_scatter": "ReduceScatter_{X,I} A[I, J]{U_X}",
-    "all_reduce": "AllReduce_X A[I, J]{U_X}",
-    "all_to_all": "AllToAll_{X,J} A[I_X, J]",
-}
 TWO_GATHERS = ["AllGather_X A[I_X, J] -> C[I, J]", "AllGather_X B[I_X, J] -> D[I, J]"]
-
-
-def machine(kind: str, size: int, bandwidth: str = "45 GB/s", latency: str = "1 us") -> Event:
-    """One row of chips."""
-    x = {"name": "x", "size": size, "kind": kind, "bandwidth": bandwidth, "latency": latency}
-    return {"name": f"{kind} of {size}", "chip": "v5e", "dimensions": [x]}
-
-
-def run_on(
-    topology: Event, program: str | list[str], *, i: int = 60, j: int = 60, **more: Any
-) -> Run:
-    size = topology["dimensions"][0]["size"]
-    return ss.run(program, topology=topology, mesh={"X": size}, dims={"I": i, "J": j}, **more)
-
-
-def of_phase(trace: Event, phase: str, category: str | None = None) -> list[Event]:
-    events = (event for event in trace["traceEvents"] if event["ph"] == phase)
-    return [event for event in events if category in (None, event.get("cat"))]
-
-
-def names(trace: Event, what: str) -> dict[Any, str]:
-    named = (event for event in of_phase(trace, "M") if event["name"] == what)
-    key = (lambda e: (e["pid"], e["tid"])) if what.startswith("thread") else (lambda e: e["pid"])
-    return {key(event): event["args"].get("name") for event in named}
 
 
 @pytest.fixture(scope="module")
@@ -82,24 +62,25 @@ def test_golden_all_gather_on_a_line_of_two(golden: Callable[[str, str], None]) 
     golden("trace_all_gather_line_2.json", as_text(trace_events(run)))
 
 
+def test_golden_all_to_all_at_a_switch_of_two(golden: Callable[[str, str], None]) -> None:
+    run = run_on(topology(dimension("gpu", 2, "switch")), "AllToAll_{X,J} A[I_X, J]", i=100, j=100)
+    golden("trace_all_to_all_switch_2.json", as_text(trace_events(run)))
+
+
 @pytest.mark.parametrize("latency_model", ["additive", "floor"])
 @pytest.mark.parametrize("overlap", ["none", "async"])
-@pytest.mark.parametrize("kind", ["ring", "line"])
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("kind", ["ring", "line", "switch"])
+@pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
-def test_the_rules_hold(
-    collective: str, kind: str, overlap: str, latency_model: str, size: int
-) -> None:
-    run = run_on(
-        machine(kind, size), COLLECTIVES[collective], overlap=overlap, latency_model=latency_model
-    )
+def test_the_rules_hold(op: str, kind: str, overlap: str, latency_model: str, size: int) -> None:
+    run = run_on(machine(kind, size), collective(op), overlap=overlap, latency_model=latency_model)
     assert faults(as_text(trace_events(run))) == []
 
 
 @pytest.mark.parametrize("algorithm", ["balanced", "whole_shards", "half_shards", "one_direction"])
-@pytest.mark.parametrize("collective", COLLECTIVES)
-def test_the_rules_hold_for_each_ring_algorithm(collective: str, algorithm: str) -> None:
-    run = run_on(machine("ring", 6), COLLECTIVES[collective], algorithm=algorithm)
+@pytest.mark.parametrize("op", OPS)
+def test_the_rules_hold_for_each_ring_algorithm(op: str, algorithm: str) -> None:
+    run = run_on(machine("ring", 6), collective(op), algorithm=algorithm)
     assert faults(as_text(trace_events(run))) == []
 
 
@@ -138,8 +119,7 @@ def test_the_head_says_what_it_is(matmul: Run) -> None:
 
 
 def test_a_plan_without_steps_still_shows_its_chips() -> None:
-    topology = machine("line", 1)
-    run = run_on(topology, "AllGather_X A[I_X, J]")
+    run = run_on(machine("line", 1), "AllGather_X A[I_X, J]")
     trace = trace_events(run)
     assert run.timeline.intervals == ()
     assert names(trace, "process_name") == {1: "chip (0)"}
@@ -187,6 +167,32 @@ def test_a_link_has_the_name_of_the_axis_laid_over_it() -> None:
     }
 
 
+def test_a_link_under_several_axes_has_the_names_of_all() -> None:
+    run = run_on(machine("ring", 16), "AllGather_X A[I_X, J]", mesh={"X": 4, "Y": 4}, i=64)
+    found = {name for name in names(trace_events(run), "thread_name").values() if "link" in name}
+    assert found == {"X/Y+ link (dimension x)", "X/Y- link (dimension x)"}
+
+
+def test_a_chip_has_threads_for_its_ports_at_each_switch() -> None:
+    where = topology(
+        dimension("node", 2, "switch"), dimension("gpu", 4, "switch"), dimension("x", 1, "switch")
+    )
+    run = run_on(where, "AllGather_Y A[I_Y, J]")
+    threads = names(trace_events(run), "thread_name")
+    for pid in range(1, 9):
+        assert [name for (at, _), name in threads.items() if at == pid] == [
+            "steps", "core", "node out port", "node in port", "gpu out port", "gpu in port"
+        ]  # fmt: skip
+
+
+def test_a_link_that_is_missing_has_no_thread() -> None:
+    where = machine("ring", 4) | {"overrides": [{"from": [1], "to": [2], "removed": True}]}
+    run = run_on(where, "AllGather_X A[I_X, J]")
+    threads = names(trace_events(run), "thread_name")
+    links = {pid: {name[:2] for (at, _), name in threads.items() if at == pid} for pid in (2, 3)}
+    assert links == {2: {"st", "co", "X-"}, 3: {"st", "co", "X+"}}
+
+
 def test_steps_that_overlap_are_laid_on_threads_of_their_own() -> None:
     def threads(overlap: str) -> set[str]:
         run = run_on(machine("ring", 4), TWO_GATHERS, overlap=overlap)
@@ -196,27 +202,7 @@ def test_steps_that_overlap_are_laid_on_threads_of_their_own() -> None:
     assert "steps" in threads("none")
 
 
-def test_a_message_is_named_by_the_blocks_it_carries() -> None:
-    run = run_on(machine("ring", 4), COLLECTIVES["all_gather"])
-    messages = of_phase(trace_events(run), "X", "message")
-    of_chip_1 = [event for event in messages if event["pid"] == 2]
-    assert sorted(event["name"] for event in of_chip_1) == [
-        "AllGather_X block 0 [0, 1/2)",
-        "AllGather_X block 1",
-        "AllGather_X block 1",
-        "AllGather_X block 2 [1/2, 1)",
-    ]
-    run = run_on(machine("ring", 10), COLLECTIVES["all_to_all"])
-    first = of_phase(trace_events(run), "X", "message")[0]
-    assert first["name"] == "AllToAll_{X,J} blocks 0→1, 0→2, 0→3 and 2 more"
-    assert first["args"]["blocks"] == ["0→1", "0→2", "0→3", "0→4", "0→5 [0, 1/2)"]
-
-
 # Times.
-
-
-def ns(microseconds: float) -> int:
-    return round(microseconds * 1000)
 
 
 def nearest(ticks: int, per_second: int) -> set[int]:
@@ -225,9 +211,9 @@ def nearest(ticks: int, per_second: int) -> set[int]:
 
 
 @given(
-    kind=st.sampled_from(["ring", "line"]),
+    kind=st.sampled_from(["ring", "line", "switch"]),
     size=st.integers(2, 7),
-    collective=st.sampled_from(sorted(COLLECTIVES)),
+    op=st.sampled_from(OPS),
     bandwidth=st.fractions("0.1", "300", max_denominator=997),
     latency=st.fractions("0", "3", max_denominator=997),
     blocks=st.integers(1, 40),
@@ -236,18 +222,14 @@ def nearest(ticks: int, per_second: int) -> set[int]:
 def test_times_are_rounded_ends_and_touching_slices_stay_touching(
     kind: str,
     size: int,
-    collective: str,
+    op: str,
     bandwidth: Fraction,
     latency: Fraction,
     blocks: int,
     latency_model: str,
 ) -> None:
-    topology = machine(kind, size)
-    x = topology["dimensions"][0]
-    x["bandwidth"], x["latency"] = bandwidth * 10**9, latency / 10**6
-    run = run_on(
-        topology, COLLECTIVES[collective], i=size * blocks, j=size, latency_model=latency_model
-    )
+    where = machine(kind, size, bandwidth=bandwidth * 10**9, latency=latency / 10**6)
+    run = run_on(where, collective(op), i=size * blocks, j=size, latency_model=latency_model)
     trace = trace_events(run)
     assert faults(as_text(trace)) == []
     per_second = run.timeline.ticks_per_second
@@ -267,8 +249,8 @@ def test_times_are_rounded_ends_and_touching_slices_stay_touching(
 
 
 def test_ticks_beyond_doubles_are_text_throughout() -> None:
-    topology = machine("ring", 3, bandwidth="7.919 GB/s", latency="1.000000000000007 us")
-    trace = trace_events(run_on(topology, COLLECTIVES["all_gather"]))
+    where = machine("ring", 3, bandwidth="7.919 GB/s", latency="1.000000000000007 us")
+    trace = trace_events(run_on(where, collective("all_gather")))
     ticks = [event["args"]["end_ticks"] for event in of_phase(trace, "X")]
     assert max(map(int, ticks)) > 2**53
     assert all(isinstance(tick, str) for tick in ticks)
@@ -281,114 +263,12 @@ def test_the_last_slice_ends_at_the_simulated_total(matmul: Run) -> None:
     assert last == pytest.approx(float(matmul.totals.simulated_seconds) * 1e6, abs=6e-4)
 
 
-# What a message carries.
-
-
-@pytest.mark.parametrize("kind", ["ring", "line"])
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize("size", [2, 4, 5])
-def test_bytes_of_the_busiest_chip_are_the_wire_bytes(
-    collective: str, kind: str, size: int
-) -> None:
-    run = run_on(machine(kind, size), COLLECTIVES[collective])
-    sent: Counter[int] = Counter()
-    for event in of_phase(trace_events(run), "X", "message"):
-        sent[event["pid"]] += event["args"]["bytes"]
-    (step,) = run.plan.steps
-    assert isinstance(step, CollectiveStep)
-    assert max(sent.values()) == step.price.wire_bytes
-
-
 def test_a_core_says_its_flops_and_bytes(matmul: Run) -> None:
     cores = of_phase(trace_events(matmul), "X", "compute")
     assert len(cores) == 16
     assert {event["args"]["flops"] for event in cores} == {2 * 512 * 128 * 512}
     assert {event["args"]["hbm_bytes"] for event in cores} == {2 * (2 * 512 * 128 + 512 * 512)}
     assert {event["args"]["step"] for event in cores} == {1}
-
-
-# Arrows.
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize("size", [3, 4])
-@pytest.mark.parametrize(
-    ("kind", "algorithm"),
-    [("line", None), ("ring", None), ("ring", "whole_shards"), ("ring", "half_shards")],
-)
-def test_arrows_lead_from_hop_to_hop(
-    collective: str, size: int, kind: str, algorithm: str | None
-) -> None:
-    run = run_on(machine(kind, size), COLLECTIVES[collective], algorithm=algorithm)
-    trace = trace_events(run)
-    chips = names(trace, "process_name")
-    threads = names(trace, "thread_name")
-    at = {(e["tid"], ns(e["ts"])): e for e in of_phase(trace, "X", "message")}
-    until = {(e["tid"], ns(e["ts"]) + ns(e["dur"])): e for e in of_phase(trace, "X", "message")}
-    starts = {event["id"]: event for event in of_phase(trace, "s")}
-    ends = {event["id"]: event for event in of_phase(trace, "f")}
-    assert starts.keys() == ends.keys()
-    arrows: Counter[tuple[int, int, int]] = Counter()
-    for flow, start in starts.items():
-        end = ends[flow]
-        hop, later = until[start["tid"], ns(start["ts"]) + 1], at[end["tid"], ns(end["ts"])]
-        assert hop["args"]["to"] == chips[later["pid"]]
-        assert int(hop["args"]["arrival_ticks"]) <= int(later["args"]["start_ticks"])
-        assert {text.partition(" ")[0] for text in hop["args"]["blocks"]} & {
-            text.partition(" ")[0] for text in later["args"]["blocks"]
-        }
-        arrows[later["pid"], later["tid"], later["args"]["message"]] += 1
-    (step,) = run.plan.steps
-    assert isinstance(step, CollectiveStep)
-    for event in at.values():
-        direction = +1 if threads[event["pid"], event["tid"]].startswith("X+") else -1
-        sends = program_of(step, event["pid"] - 1).sends(direction)
-        waits = bool(sends[event["args"]["message"] - 1].needs)
-        count = arrows[event["pid"], event["tid"], event["args"]["message"]]
-        assert bool(count) == waits  # what waits passes on something that came
-
-
-@pytest.mark.parametrize(
-    ("kind", "algorithm"),
-    [("line", None), ("ring", None), ("ring", "half_shards"), ("ring", "one_direction")],
-)
-def test_in_an_all_reduce_sums_come_from_sums_and_whole_blocks_from_one_place(
-    kind: str, algorithm: str | None
-) -> None:
-    run = run_on(machine(kind, 4), COLLECTIVES["all_reduce"], algorithm=algorithm)
-    trace = trace_events(run)
-    at = {(e["tid"], ns(e["ts"])): e for e in of_phase(trace, "X", "message")}
-    until = {(e["tid"], ns(e["ts"]) + ns(e["dur"])): e for e in of_phase(trace, "X", "message")}
-    starts = {event["id"]: event for event in of_phase(trace, "s")}
-    sources = defaultdict(list)
-    for end in of_phase(trace, "f"):
-        start = starts[end["id"]]
-        hop = until[start["tid"], ns(start["ts"]) + 1]
-        sources[end["tid"], ns(end["ts"])].append(hop["args"]["action"])
-    for key, message in at.items():
-        own = str(message["pid"] - 1) == message["args"]["blocks"][0].partition(" ")[0]
-        if message["args"]["action"] == "store" and not own:
-            assert sources[key] == ["store"]
-        else:
-            assert set(sources[key]) <= {"add"}
-
-
-def test_a_gathered_block_goes_all_the_way_along_its_arrows() -> None:
-    run = run_on(machine("ring", 5), COLLECTIVES["all_gather"], algorithm="one_direction")
-    trace = trace_events(run)
-    assert len(of_phase(trace, "X", "message")) == 20
-    assert len(of_phase(trace, "s")) == 15  # each of 5 blocks makes 4 hops: 3 arrows
-
-
-def test_a_sum_meets_from_both_sides_before_it_is_gathered() -> None:
-    run = run_on(machine("line", 3), COLLECTIVES["all_reduce"])
-    trace = trace_events(run)
-    ends = of_phase(trace, "f")
-    at = {(e["tid"], ns(e["ts"])): e for e in of_phase(trace, "X", "message")}
-    into = Counter(
-        (event["pid"], at[event["tid"], ns(event["ts"])]["args"]["message"]) for event in ends
-    )
-    assert into[2, 2] == 4  # the middle chip's own block, complete: two sums, sent both ways
 
 
 # Counters.
@@ -399,10 +279,10 @@ def series(trace: Event, name: str, pid: int) -> list[tuple[int, float]]:
     return [(ns(event["ts"]), *event["args"].values()) for event in counters if event["pid"] == pid]
 
 
-@pytest.mark.parametrize("kind", ["ring", "line"])
-@pytest.mark.parametrize("collective", COLLECTIVES)
-def test_links_busy_adds_up_to_the_slices(kind: str, collective: str) -> None:
-    trace = trace_events(run_on(machine(kind, 4), COLLECTIVES[collective]))
+@pytest.mark.parametrize("kind", ["ring", "line", "switch"])
+@pytest.mark.parametrize("op", OPS)
+def test_links_busy_adds_up_to_the_slices(kind: str, op: str) -> None:
+    trace = trace_events(run_on(machine(kind, 4), collective(op)))
     for pid in (1, 2, 3, 4):
         values = series(trace, "links", pid)
         assert values[-1][1] == 0
@@ -412,6 +292,7 @@ def test_links_busy_adds_up_to_the_slices(kind: str, collective: str) -> None:
         assert all(before[1] != after[1] for before, after in pairwise(values))
 
 
+@pytest.mark.parametrize("where", ["v5e:4x1", "h100:4"])
 @pytest.mark.parametrize(
     ("program", "dims"),
     [
@@ -424,8 +305,10 @@ def test_links_busy_adds_up_to_the_slices(kind: str, collective: str) -> None:
         ("AllToAll_{X,J} A[I_X, J]", "I=64,J=64"),
     ],
 )
-def test_resident_bytes_peak_at_the_peak_memory(program: str | list[str], dims: str) -> None:
-    run = ss.run(program, topology="v5e:4x1", dims=dims, overlap="none")
+def test_resident_bytes_peak_at_the_peak_memory(
+    program: str | list[str], dims: str, where: str
+) -> None:
+    run = ss.run(program, topology=where, dims=dims, overlap="none")
     trace = trace_events(run)
     for pid in range(1, 5):
         values = series(trace, "memory", pid)
@@ -449,6 +332,45 @@ def test_a_cut_to_fewer_chips_is_said() -> None:
     assert len(names(whole, "process_name")) == 100
     assert len(of_phase(whole, "s")) > len(of_phase(trace, "s")) > 0
     assert faults(as_text(whole)) == []
+
+
+CUTS: dict[str, tuple[Event, dict[str, Any]]] = {
+    "ring": (machine("ring", 6), {}),
+    "torus and switch": (topology(dimension("x", 3, "ring"), dimension("gpu", 4, "switch")), {}),
+    "switch": (machine("switch", 5, reduces=True), {}),
+    "strided": (machine("ring", 12), {"mesh": {"X": 4, "Y": 3}}),
+}
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("where", CUTS)
+def test_a_cut_leaves_what_is_shown_as_it_is(where: str, op: str) -> None:
+    machine_, more = CUTS[where]
+    axes = "XY" if where == "torus and switch" else "X"
+    check_cuts(run_on(machine_, collective(op, axes), i=1440, j=1440, **more))
+
+
+def test_a_cut_leaves_sums_in_a_switch_as_they_are() -> None:
+    where = machine("switch", 5, reduces=True)
+    program = collective("all_reduce")
+    check_cuts(run_on(where, program, i=1440, j=1440, algorithm="in_network"))
+
+
+def check_cuts(run: Run) -> None:
+    """A trace of fewer chips has the slices and arrows that the whole one has between them."""
+    whole = trace_events(run)
+    messages, flows = of_phase(whole, "X", "message"), arrows(whole)
+
+    def key(one: Slice) -> tuple[str, str, int]:
+        return one.chip, one.thread, one.start
+
+    for chips in range(1, len(run.timeline.chips)):
+        trace = trace_events(run, chips=chips)
+        assert faults(as_text(trace)) == []
+        found = [event["args"] for event in of_phase(trace, "X", "message")]
+        assert found == [event["args"] for event in messages if event["pid"] <= chips]
+        within = {(key(a), key(b)) for a, b in flows if max(a.pid, b.pid) <= chips}
+        assert {(key(a), key(b)) for a, b in arrows(trace)} == within
 
 
 @pytest.mark.parametrize("chips", [0, -1])

@@ -18,7 +18,7 @@ from shardsim.notation import parse
 from shardsim.planner import CollectiveStep, MatmulStep, Plan, make_plan
 from shardsim.planner.contraction import compute_dtype
 from shardsim.program import Dtypes, bind_program
-from shardsim.vocabulary import Algorithm, Dtype, Objective, Policy
+from shardsim.vocabulary import Algorithm, Dtype, Objective, Policy, Schedule
 from tests.machines import machine, mesh_of, planned
 
 RING = machine((4, "ring"))
@@ -179,9 +179,9 @@ def test_what_steps_know() -> None:
     assert isinstance(multiply, MatmulStep)
     assert isinstance(move, CollectiveStep)
     assert gather.size == 65536
-    assert (gather.dim, gather.algorithm) == (None, Algorithm.BALANCED)
+    assert (gather.dim, gather.axes, gather.call.method.name) == (None, ("X",), "balanced")
     assert move.size == 32768
-    assert (move.dim, move.algorithm) == ("K", Algorithm.BALANCED)
+    assert (move.dim, move.axes, move.call.method.name) == ("K", ("X",), "balanced")
     assert multiply.flops == 2 * 16 * 128 * 256
     # 16 x 128 + 128 x 256 read, 16 x 256 written, two bytes each
     assert multiply.traffic == 2 * (2048 + 32768 + 4096)
@@ -247,33 +247,96 @@ def test_the_algorithm_asked_for() -> None:
         "AllGather_X A[I_X] -> A[I]", RING, {"I": 4}, algorithm=Algorithm.WHOLE_SHARDS
     ).steps
     assert isinstance(step, CollectiveStep)
-    assert step.algorithm is Algorithm.WHOLE_SHARDS
+    assert step.call.method.algorithms == (Algorithm.WHOLE_SHARDS,)
 
 
-def test_a_ring_algorithm_where_only_some_axes_are_rings() -> None:
+MIXED = [
+    (MIB, [(("X", "Y"), "rotated(half_shards, line)")]),
+    # where only latency counts, 1 + 3 hops one after the other are less than 5: in rotated orders
+    # X's second half waits behind its first
+    (8, [(("Y",), "line"), (("X",), "half_shards")]),
+]
+
+
+@pytest.mark.parametrize(("extent", "expected"), MIXED)
+def test_a_ring_algorithm_where_only_some_axes_are_rings(
+    extent: int, expected: list[tuple[tuple[str, ...], str]]
+) -> None:
     plan = planned(
         "AllGather_XY A[I_XY] -> A[I]",
         machine((4, "ring"), (2, "line")),
-        {"I": 8},
+        {"I": extent},
         algorithm=Algorithm.HALF_SHARDS,
     )
-    used = [(s.axis.name, s.algorithm.value) for s in plan.steps if isinstance(s, CollectiveStep)]
-    assert used == [("Y", "line"), ("X", "half_shards")]
+    used = [(s.axes, s.call.method.name) for s in plan.steps if isinstance(s, CollectiveStep)]
+    assert used == expected
+
+
+def test_schedule_and_chunks_that_were_asked_for() -> None:
+    (step,) = planned(
+        "AllGather_XY A[I_XY] -> A[I]", machine((4, "ring"), (4, "ring")), {"I": 16},
+        schedule=Schedule.SEQUENTIAL, chunks=2,
+    ).steps  # fmt: skip
+    assert isinstance(step, CollectiveStep)
+    assert step.call.method.name == "sequential(balanced, balanced) in 2 chunks"
+
+
+# Two axes at once: V = 2 MiB, V/w = 46.6 µs. Over two rings of 4 with both at work, 15/16 V/4w and
+# 4 hops: 14.9 µs; one ring after the other 3/4 (V/4)/2w + 3/4 V/2w and 4 hops: 25.8 µs.
+def test_a_collective_over_two_axes_is_one_step() -> None:
+    plan = planned(
+        "AllGather_XY A[I_XY, J] -> A[I, J]", machine((4, "ring"), (4, "ring")),
+        {"I": 1024, "J": 1024},
+    )  # fmt: skip
+    (step,) = plan.steps
+    assert isinstance(step, CollectiveStep)
+    rate, latency = 45 * 10**9, Fraction(1, 10**6)
+    assert step.seconds == Fraction(15, 16) * 2 * MIB / (4 * rate) + 4 * latency
+    assert step.price.wire_bytes == Fraction(15, 16) * 2 * MIB
+
+
+def test_a_reduction_over_two_axes_into_two_dimensions() -> None:
+    """Over both axes into rows, then Y from rows to columns: 19.0 + 3.9 µs.
+
+    X first costs 19.5 + 6.8 µs: 3/4 V/2w + 2 hops, then 1/2 (V/4)/w + 1 hop over the line.
+    """
+    plan = planned(
+        "A[I, J_XY] · B[J_XY, K] -> C[I_X, K_Y]", machine((4, "ring"), (2, "line")),
+        dict.fromkeys("IJK", 1024),
+    )  # fmt: skip
+    assert steps(plan)[1:] == [
+        "ReduceScatter_{X,Y,I} C[I, K]{U_XY} -> C[I_XY, K]",
+        "AllToAll_{Y,K} C[I_XY, K] -> C[I_X, K_Y]",
+    ]
+    whole, rate, latency = Fraction(2 * MIB), 45 * 10**9, Fraction(1, 10**6)
+    scatter, move = (step.seconds for step in plan.steps[1:])
+    # half of V along X first and half along Y first; the longest chain is X's last phase, which
+    # waits for the first half's along Y: 1/2 (V/2)/w + 1 hop, then 3/4 (V/4)/2w + 2 hops
+    assert scatter == whole / 4 / rate + latency + 3 * whole / 32 / rate + 2 * latency
+    assert move == whole / 4 / 4 / 2 / rate * 2 + latency
 
 
 ALGORITHM_FAULTS = [
     (
         [(4, "ring")],
         Algorithm.LINE,
-        "algorithm line needs a dimension without a wraparound link; this one is a ring",
-        "choose balanced, whole_shards, half_shards or one_direction",
+        "algorithm line needs a line, and no axis of the mesh is one: X (as given)",
+        "leave the algorithm out, or choose balanced or whole_shards or half_shards or "
+        "one_direction",
     ),
     (
         [(4, "line"), (2, "line")],
         Algorithm.BALANCED,
         "algorithm balanced needs a ring, and no axis of the mesh is one: "
         "X (as given), Y (as given)",
-        "leave the algorithm out, or choose a slice that wraps",
+        "leave the algorithm out, or choose line or reduce_broadcast",
+    ),
+    (
+        [(4, "switch"), (4, "ring")],
+        Algorithm.LINE,
+        "algorithm line needs a line, and no axis of the mesh is one: X (as given), Y (as given)",
+        "leave the algorithm out, or choose direct or ring or in_network or balanced or "
+        "whole_shards or half_shards or one_direction",
     ),
 ]
 

@@ -43,10 +43,20 @@ def test_the_first_command_prints_what_the_readme_says(
     assert printed(command, monkeypatch, capsys) == blocks("text")[0]
 
 
-def test_the_fault_is_printed_as_the_readme_says(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_three_blocks_show_a_command_and_what_it_prints() -> None:
+    assert [block.startswith("$ shardsim ") for block in blocks("text")] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("block", blocks("text")[1:], ids=["a fault", "tiers", "strided"])
+def test_a_command_prints_what_the_readme_says(
+    block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, rest = blocks("text")[1].split("\n", 1)
+    first, rest = block.split("\n", 1)
     assert printed(first.removeprefix("$ "), monkeypatch, capsys) == rest
 
 
@@ -59,4 +69,5 @@ def test_the_yaml_is_a_topology(tmp_path: Path) -> None:
     path = tmp_path / "machine.yaml"
     path.write_text(blocks("yaml")[0], encoding="utf-8")
     plan = ss.plan("AllGather_Y A[I_Y] -> A[I]", topology=str(path), dims={"I": 64})
-    assert [axis.kind.value for axis in plan.mesh.axes] == ["line", "ring"]
+    kinds = [segment.kind.value for axis in plan.mesh.axes for segment in axis.segments]
+    assert kinds == ["line", "ring"]

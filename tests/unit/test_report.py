@@ -214,6 +214,48 @@ def test_totals() -> None:
     ]
 
 
+def test_the_busiest_link() -> None:
+    """360 elements of 2 bytes: 7/8 of 720 bytes, half on each of a chip's two links."""
+    lines = shown("AllGather_X A[I_X] -> A[I]", topology="ring-of-8", dims={"I": 360})
+    assert "  busiest link         315 B    chip (0), x-: 0.2% of its bandwidth" in lines
+
+
+def test_w_and_a_of_each_segment() -> None:
+    lines = shown("AllGather_XY A[I_XY] -> A[I]", topology="h100:4x8", dims={"I": 2**20})
+    text = " ".join(" ".join(after("Steps", lines)).split())
+    assert (
+        "1 exact, on a switch of 4 and a switch of 8, sequential(direct, direct): "
+        "node: 3/4 (1/8 V)/w + a then gpu: 7/8 V/w + a; "
+        "on node w = 50 GB/s one way, a = 20 µs; on gpu w = 450 GB/s one way, a = 830 ns"
+    ) in text
+    assert "any axis taken for a ring" not in text
+
+
+def test_advice_under_the_steps() -> None:
+    settings = {
+        "topology": "v5e:16x16", "mesh": "X=64,Y=4", "layout": "X=x+y:(4)4,Y=y:(1)4",
+        "dims": {"I": 2**22},
+    }  # fmt: skip
+    text = " ".join(" ".join(after("Steps", shown("AllGather_Y A[I_Y]", **settings))).split())
+    assert "! step 1: Y steps over chips of other groups and takes 288 µs; 143 µs with" in text
+    given = ("--on", "v5e:16x16", "--mesh", "X=64,Y=4", "--layout", "X=x+y:(4)4,Y=y:(1)4")
+    planned = command("plan", "AllGather_Y A[I_Y]", *given, "--dims", f"I={2**22}").out
+    assert "! step 1: Y steps over chips of other groups and takes 288 µs; 143 µs with" in planned
+
+
+def test_real_links_are_told() -> None:
+    line, dims = "AllGather_X A[I_X] -> A[I]", {"I": 360}
+    assert not [s for s in shown(line, topology="h100:8", dims=dims) if "real links" in s]
+    given = shown(line, topology="h100:8", dims=dims, efficiency=0.9, launch_overhead="5 us")
+    assert given[3] == (
+        "  real links: messages reach 0.9 of the bandwidth; each collective waits 5 µs before its "
+        "first"
+    )
+    measured = " ".join(" ".join(shown(line, topology="h100-measured:8", dims=dims)).split())
+    assert "real links: all_gather, reduce_scatter, all_reduce, all_to_all as meas" in measured
+    assert "error: within 4 % of the table" in measured
+
+
 def test_without_communication_nothing_is_said_to_be_hidden() -> None:
     lines = shown("A[I, J] · B[J, K] -> C[I, K]", topology="v5e:1x1", dims=dict.fromkeys("IJK", 8))
     assert after("Totals", lines)[4] == "  communication          0 ns    nothing is sent"

@@ -11,11 +11,20 @@ import pytest
 
 from shardsim import comparison
 from shardsim.catalogue import find_topology
+from shardsim.comparison import runs
 from shardsim.errors import InputError, InputErrors, ScenarioError, ShardsimError
 from shardsim.notation import parse
 from shardsim.program import Options
 from shardsim.scenario import Expectation, Scenario, expectations, load_scenario, make_scenario
-from shardsim.vocabulary import Algorithm, Dtype, LatencyModel, Objective, Overlap, Policy
+from shardsim.vocabulary import (
+    Algorithm,
+    Dtype,
+    LatencyModel,
+    Objective,
+    Overlap,
+    Policy,
+    Schedule,
+)
 
 LINE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
 SIZES = {"I": 64, "J": 64, "K": 64}
@@ -30,6 +39,10 @@ dtype: {A: int8, default: bf16}
 overlap: none
 latency_model: floor
 algorithm: line
+schedule: sequential
+chunks: 2
+efficiency: 90 %
+launch_overhead: 5 us
 policy: cheapest
 objective: bytes
 program:
@@ -65,16 +78,21 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         "AllGather_Y C[I, K_Y] -> D[I, K]",
     ]
     assert program.extents == (("I", 8192), ("J", 8192), ("K", 8192))
-    assert {axis.name: axis.dimension for axis in program.mesh.axes} == {"X": "y", "Y": "x"}
+    assert {axis.name: axis.where for axis in program.mesh.axes} == {"X": "y", "Y": "x"}
     assert program.dtypes.by_name == (("A", Dtype.INT8),)
     assert program.dtypes.default is Dtype.BF16
     assert scenario.options == Options(
         overlap=Overlap.NONE,
         latency_model=LatencyModel.FLOOR,
         algorithm=Algorithm.LINE,
+        schedule=Schedule.SEQUENTIAL,
+        chunks=2,
         policy=Policy.CHEAPEST,
         objective=Objective.BYTES,
     )
+    calibration = program.mesh.topology.calibration
+    assert calibration.efficiency == Fraction(9, 10)
+    assert calibration.launch_overhead == Fraction(5, 10**6)
     assert scenario.expectations == (
         Expectation(quantity="simulated_seconds", low=Fraction(0), high=Fraction(3, 2000)),
         Expectation(quantity="peak_memory_bytes_per_chip", high=Fraction(16 * 10**9)),
@@ -90,6 +108,89 @@ def test_a_short_file(tmp_path: Path) -> None:
     assert scenario.program.mesh.sizes == {"X": 4, "Y": 4}
     assert scenario.program.dtypes.default is Dtype.BF16
     assert scenario.expectations == ()
+
+
+RING = """\
+topology: v5e:2x2
+mesh: {X: 4}
+dims: {I: 64}
+program: AllGather_X A[I_X]
+"""
+
+
+@pytest.mark.parametrize(
+    "devices",
+    ["[[0, 0], [0, 1], [1, 1], [1, 0]]", '["0,0", "0,1", "1,1", "1,0"]', "0,0 0,1 1,1 1,0"],
+)
+def test_devices_of_a_file(tmp_path: Path, devices: str) -> None:
+    mesh = load(tmp_path, f"{RING}devices: {devices}\n").program.mesh
+    assert mesh.order == ((0, 0), (0, 1), (1, 1), (1, 0))
+    assert mesh.axis("X").segments[0].reason.startswith("in the order given each chip is next to")
+
+
+@pytest.mark.parametrize(
+    ("devices", "message", "place"),
+    [
+        ("[[0, 0], [0, 2], [1, 1], [1, 0]]", "v5e:2x2 (2x2) has no chip 0,2", "5:19"),
+        (
+            "[[0, 0], [0, 1, 0]]",
+            "a chip of v5e:2x2 (2x2) has 2 coordinates, and 0,1,0 has 3",
+            "5:1",
+        ),
+        ("[[0, 0], [0, 1], [1, 1]]", "devices leaves out 1 of 4 chips, such as [1, 0]", "5:10"),
+        ("[[0, 0], [a, 1]]", "a list are no coordinates of a chip", "5:19"),
+        ("0,0 0,1 1,1 2,0", "v5e:2x2 (2x2) has no chip 2,0", "5:22"),
+        ("{X: 0}", "devices must be a list of coordinates such as [[0, 0], [0, 1]], not", "5:10"),
+    ],
+)
+def test_faults_in_devices_have_places(
+    tmp_path: Path, devices: str, message: str, place: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, f"{RING}devices: {devices}\n")
+    assert caught.value.message.startswith(message)
+    assert f"case.yaml:{place}" in str(caught.value.place)
+
+
+@pytest.mark.parametrize(
+    ("layout", "where"),
+    [
+        ("{X: x+y, Y: y}", {"X": "x and y:(1)4", "Y": "y:(4)4"}),
+        ("{X: 'x+y:(1)4', Y: 'y:(4)4'}", {"X": "x and y:(1)4", "Y": "y:(4)4"}),
+        ("{X: 'x+y:(4)4', Y: 'y:(1)4'}", {"X": "x and y:(4)4", "Y": "y:(1)4"}),
+        ("X=x+y:(4)4,Y=y:(1)4", {"X": "x and y:(4)4", "Y": "y:(1)4"}),
+    ],
+)
+def test_layouts_of_parts(tmp_path: Path, layout: str, where: dict[str, str]) -> None:
+    text = SHORT.replace("v5e:4x4", "v5e:16x16") + f"mesh: {{X: 64, Y: 4}}\nlayout: {layout}\n"
+    mesh = load(tmp_path, text).program.mesh
+    assert {axis.name: axis.where for axis in mesh.axes} == where
+
+
+@pytest.mark.parametrize(("word", "kind"), [("ring", "ring"), ("snake", "line")])
+def test_layouts_of_an_order(tmp_path: Path, word: str, kind: str) -> None:
+    mesh = load(tmp_path, SHORT + f"mesh: {{X: 16}}\nlayout: {{X: {word}}}\n").program.mesh
+    assert [segment.kind.value for segment in mesh.axis("X").segments] == [kind]
+
+
+def test_new_options_beside_a_file(tmp_path: Path) -> None:
+    (tmp_path / "case.yaml").write_text(RING + "chunks: 3\n", encoding="utf-8")
+    changed = load_scenario(
+        tmp_path / "case.yaml", devices="0,0 0,1 1,1 1,0", chunks="2", efficiency="0.5"
+    )
+    assert changed.options.chunks == 2
+    assert changed.program.mesh.order is not None
+    assert changed.program.mesh.topology.calibration.efficiency == Fraction(1, 2)
+
+
+def test_a_schedule_that_nothing_can_follow(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(tmp_path, RING + "layout: {X: ring}\nschedule: balanced\n")
+    assert caught.value.message == (
+        "schedule balanced is for collectives over several rings, lines or switches; "
+        "the mesh lies on X alone"
+    )
+    assert str(caught.value.place).endswith("case.yaml:6:11")
 
 
 @pytest.mark.parametrize(
@@ -310,7 +411,7 @@ def test_a_shipped_scenario_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_scenario_with_a_key_of_a_topology_is_a_scenario(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="unknown key 'chip' in the scenario; allowed: name"):
+    with pytest.raises(ScenarioError, match="unknown key 'chip' in the scenario; allowed: topo"):
         load(tmp_path, SHORT + "chip: v5e\n")
 
 
@@ -370,15 +471,18 @@ WORDS = [
     (
         "algorithm",
         "tree",
-        "balanced, whole_shards, half_shards, one_direction",
-        "balanced: both ways round, the least time; whole_shards: both ways, no block split",
+        ", ".join(Algorithm),
+        "balanced: on a ring, both ways round, the least time; whole_shards: on a ring, both",
     ),
     (
         "algorithm",
         "ballanced",
-        "balanced, whole_shards, half_shards, one_direction",
+        ", ".join(Algorithm),
         "did you mean balanced?",
     ),
+    ("algorithm", "in-network", ", ".join(Algorithm), "did you mean in_network?"),
+    ("schedule", "rotate", "rotated, balanced, sequential", "did you mean rotated?"),
+    ("schedule", "x", "rotated, balanced, sequential", "rotated: several orders at once, each"),
 ]
 
 
@@ -415,7 +519,7 @@ def test_expectations_know_the_totals_of_a_run() -> None:
     totals = [field.name for field in fields(comparison.Totals)]
     totals.remove("chips_per_record")
     assert list(expectations.UNITS_OF_QUANTITIES) == totals
-    assert expectations.BOUNDS == comparison.BOUNDS
+    assert expectations.BOUNDS == runs.BOUNDS
     for name, unit in expectations.UNITS_OF_QUANTITIES.items():
         assert (unit == "seconds") is name.endswith("_seconds")
         assert (unit == "bytes") is ("_bytes" in name)

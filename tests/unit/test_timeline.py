@@ -6,7 +6,17 @@ from fractions import Fraction
 
 import pytest
 
-from shardsim.timeline import Activity, Core, Interval, LinkDirection, Timeline, length, union
+from shardsim.timeline import (
+    Activity,
+    Core,
+    Interval,
+    LinkDirection,
+    Message,
+    Port,
+    Timeline,
+    length,
+    union,
+)
 from shardsim.timeline import overlap as common
 
 FIRST, SECOND = (0, 0), (0, 1)
@@ -16,10 +26,10 @@ CORE, LINK = Core(FIRST), LinkDirection(FIRST, "x", +1)
 HAND_MADE = Timeline(
     ticks_per_second=4,
     intervals=(
-        Interval(CORE, 0, 3, 3, 0, 0),
-        Interval(LINK, 3, 5, 6, 1, 0),
-        Interval(LINK, 6, 8, 9, 1, 1),
-        Interval(CORE, 7, 12, 12, 2, 0),
+        Interval(CORE, 0, 3, 3, 0),
+        Interval(LINK, 3, 5, 6, 1, Message(FIRST, (0, +1, 0), 0), 0, Fraction(20)),
+        Interval(LINK, 6, 8, 9, 1, Message(SECOND, (0, +1, 0), 0), 1, Fraction(61, 3)),
+        Interval(CORE, 7, 12, 12, 2),
     ),
     activities=(
         Activity(0, FIRST, 0, 3),
@@ -100,6 +110,12 @@ def test_busy_resources() -> None:
     assert NOTHING.busiest() == 0
 
 
+def test_what_a_link_has_carried() -> None:
+    assert HAND_MADE.carried(LINK) == 20 + Fraction(61, 3)
+    assert HAND_MADE.carried(CORE) == 0
+    assert HAND_MADE.carried(LinkDirection(FIRST, "x", -1)) == 0
+
+
 def test_records_by_track_and_chip() -> None:
     assert [i.start for i in HAND_MADE.by_track[LINK]] == [3, 6]
     assert HAND_MADE.chips == (FIRST, SECOND)
@@ -115,6 +131,7 @@ def test_computing_and_communicating() -> None:
 
 
 def test_names_of_tracks() -> None:
-    assert [str(track) for track in (CORE, LINK, LinkDirection(FIRST, "y", -1))] == [
-        "core", "x+", "y-",
+    ports = Port(FIRST, "gpu", +1), Port(FIRST, "gpu", -1)
+    assert [str(track) for track in (CORE, LINK, LinkDirection(FIRST, "y", -1), *ports)] == [
+        "core", "x+", "y-", "gpu out", "gpu in",
     ]  # fmt: skip
