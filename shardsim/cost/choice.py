@@ -93,7 +93,7 @@ def choose_method(
 def _own_schedule(group: Group) -> Schedule:
     links = {(segment.link, segment.congestion) for segment in group.segments}
     switched = any(segment.kind is DimensionKind.SWITCH for segment in group.segments)
-    apart = len(links) == 1 and not group.shares_a_dimension
+    apart = len(links) == 1 and not group.shares_links
     return Schedule.ROTATED if apart and not switched else Schedule.SEQUENTIAL
 
 

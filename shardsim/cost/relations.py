@@ -46,7 +46,7 @@ def relation(call: Call, latency_model: LatencyModel) -> Relation:
         return Relation.LIMIT
     if call.group.size == 1:
         return Relation.EQUAL
-    if not call.group.is_physical or call.group.shares_a_dimension:
+    if not call.group.is_physical or call.group.shares_links:
         alone = len(list(method.jobs())) == 1 and call.kind is not TransferKind.GATHER
         alike = not any(s.crossings or s.kind is DimensionKind.LINE for s in segments)
         return Relation.EQUAL if alone and alike else Relation.LOWER_BOUND

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardsim.hardware import Link
-from shardsim.mesh.segments import Crossing, Segment, piece_of
-from shardsim.timeline import LinkDirection, Port
-from shardsim.topology import spot
+from shardsim.mesh.lying import as_it_lies, tracks_of, with_crossings
+from shardsim.mesh.segments import Segment, piece_of
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from shardsim.mesh.axes import Mesh
-    from shardsim.topology import Coordinate, Dimension, Hop
+    from shardsim.topology import Coordinate, Hop
 
 __all__ = ["Group", "Place"]
 
@@ -46,12 +43,18 @@ class Group:
         joined = _joined(mesh, picked)
         self._parts = tuple(parts for parts, _ in joined)
         self._starts: dict[tuple[int, Coordinate], int] = {}
-        segments = [segment for _, segment in joined]
-        self.segments: tuple[Segment, ...] = tuple(segments)
+        self.segments: tuple[Segment, ...] = tuple(segment for _, segment in joined)
         if mesh.order is not None or not mesh.topology.is_regular:
-            for index in range(len(segments)):
-                segments[index] = self._as_it_lies(index)
-            self.segments = tuple(segments)
+            for index in range(len(self.segments)):
+                self._lay(index)
+
+    def _lay(self, index: int) -> None:
+        """Finds how a segment lies on links that are not all alike, or in an order of chips."""
+        segment, starts = as_it_lies(self, index)
+        self._starts.update({(index, chip): start for chip, start in starts.items()})
+        self.segments = (*self.segments[:index], segment, *self.segments[index + 1 :])
+        segment = with_crossings(self, index)
+        self.segments = (*self.segments[:index], segment, *self.segments[index + 1 :])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Group) and (self.axes, self.mesh) == (other.axes, other.mesh)
@@ -75,10 +78,13 @@ class Group:
         return all(segment.is_physical for segment in self.segments)
 
     @cached_property
-    def shares_a_dimension(self) -> bool:
-        """Whether two segments are parts of one dimension, and so use the same links or ports."""
+    def shares_links(self) -> bool:
+        """Whether two segments use the same links or ports: parts of one dimension, or detours."""
         under = [s.dimension for s in self.segments if s.dimension is not None]
-        return len(set(under)) < len(under)
+        if self.mesh.order is None and self.mesh.topology.is_regular:
+            return len(set(under)) < len(under)
+        used = [tracks_of(self, index) for index in range(len(self.segments))]
+        return sum(map(len, used)) > len(set().union(*used))
 
     @cached_property
     def _places(self) -> Mapping[Coordinate, Place]:
@@ -243,134 +249,6 @@ class Group:
         if sender in self:
             return (topology.to_switch(sender, dimension)._replace(to=there),)
         return (topology.from_switch(there, dimension),)
-
-    def _as_it_lies(self, index: int) -> Segment:
-        """A segment with the crossings of its links, on a machine that is not regular."""
-        segment = self.segments[index]
-        if segment.kind is DimensionKind.SWITCH:
-            return self._with_crossings(index, segment)
-        if segment.dimension is not None and segment.kind is DimensionKind.RING:
-            segment = self._cut(index, segment)
-        elif segment.dimension is None:
-            segment = self._ordered(index, segment)
-        self.segments = (*self.segments[:index], segment, *self.segments[index + 1 :])
-        return self._with_crossings(index, segment)
-
-    def _cut(self, index: int, segment: Segment) -> Segment:
-        """A ring that lost a link is a line from there on; so are its sisters in other groups."""
-        gaps: dict[Coordinate, Coordinate] = {}
-        for chip in self._places:
-            after = self.peer(chip, index, +1)
-            there, back = self.route(chip, index, +1), self.route(after, index, -1)
-            if max(len(there), len(back)) > segment.stride:
-                gaps[chip] = after
-        if not gaps:
-            return segment
-        for chip, after in gaps.items():
-            start = self.place(after)[index]
-            for offset in range(segment.size):
-                self._starts[index, self.peer(chip, index, offset)] = start
-        chip, after = next(iter(gaps.items()))
-        ends = f"chips {spot(chip)} and {spot(after)}"
-        why = f"the link between {ends} is missing, so the ring is a line"
-        return replace(segment, kind=DimensionKind.LINE, reason=why)
-
-    def _ordered(self, index: int, segment: Segment) -> Segment:
-        """An order of chips: a ring or a line where neighbours in it are neighbours in the grid.
-
-        Chips that are all at one switch stay at it, in whatever order.
-        """
-        at_switch = self._switch_of_all()
-        if at_switch is not None:
-            why = f"{at_switch.reason}, in the order given"
-            return replace(segment, kind=at_switch.kind, link=at_switch.link, reason=why)
-        ring, line = True, True
-        used: set[object] = set()
-        used_inside: set[object] = set()
-        far: tuple[Coordinate, Coordinate] | None = None
-        for chip in self._places:
-            for offset in (+1, -1):
-                hops = self.route(chip, index, offset)
-                first = hops[0].tracks if hops else ()
-                ring = ring and len(hops) == 1 and first not in used
-                used.add(first)
-                if not 0 <= self.place(chip)[index] + offset < segment.size:
-                    continue  # round the end
-                if len(hops) != 1 or first in used_inside:
-                    line, far = False, far or (chip, self.peer(chip, index, offset))
-                used_inside.add(first)
-        if segment.size == 2:
-            ring = False
-        if ring:
-            kind, why = DimensionKind.RING, "in the order given each chip is next to the one before"
-        elif line:
-            kind = DimensionKind.LINE
-            why = "in the order given neighbours are linked, and the last is not next to the first"
-        else:
-            assert far is not None
-            kind = DimensionKind.RING
-            why = f"NOT A PHYSICAL RING: chips {spot(far[0])} and {spot(far[1])} follow each other "
-            why += "in the order given, and have no link of their own"
-        return replace(segment, kind=kind, reason=why)
-
-    def _switch_of_all(self) -> Dimension | None:
-        """The switch at which the chips of each group are, if they differ along it only."""
-        apart = {
-            index
-            for chips in self.instances
-            for chip in chips[1:]
-            for index, (a, b) in enumerate(zip(chips[0], chip, strict=True))
-            if a != b
-        }
-        if len(apart) != 1:
-            return None
-        dimension = self.mesh.topology.dimensions[apart.pop()]
-        return dimension if dimension.kind is DimensionKind.SWITCH else None
-
-    def _with_crossings(self, index: int, segment: Segment) -> Segment:
-        """Counts what each link carries when all chips take a step up, and one down."""
-        ups: dict[LinkDirection | Port, list[int]] = {}
-        downs: dict[LinkDirection | Port, list[int]] = {}
-        on_line = segment.kind is DimensionKind.LINE
-        links: dict[LinkDirection | Port, Link] = {}
-        farthest = 0
-        for chip, rank in ((chip, self.rank(chip)[index]) for chip in self._places):
-            for offset, counts in ((+1, ups), (-1, downs)):
-                if on_line and not 0 <= rank + offset < segment.size:
-                    continue
-                hops = self.route(chip, index, offset)
-                farthest = max(farthest, len(hops))
-                for hop in hops:
-                    for track in hop.tracks:
-                        counts.setdefault(track, []).append(min(rank, rank + offset))
-                        links[track] = hop.link
-        found = set()
-        for track, link in links.items():
-            up, down = sorted(ups.get(track, [])), sorted(downs.get(track, []))
-            steps = (tuple(up), tuple(down)) if on_line else ((), ())
-            found.add(Crossing(len(up), len(down), link, *steps))
-        own = (1, 1) if segment.kind is DimensionKind.SWITCH else (1, 0)
-        alone = farthest == segment.stride == 1 and all(
-            (crossing.up, crossing.down) in {own, (1, 0), (0, 1)} for crossing in found
-        )
-        if alone and all(crossing.link == segment.link for crossing in found):
-            return segment
-        ordered = sorted(found, key=lambda c: (c.up, c.down, -c.link.one_way_bandwidth, c[3:]))
-        leaving = () if alone else _leaving(ups, downs)
-        return replace(segment, crossings=tuple(ordered), leaving=leaving)
-
-
-def _leaving(
-    ups: Mapping[LinkDirection | Port, Sequence[int]],
-    downs: Mapping[LinkDirection | Port, Sequence[int]],
-) -> tuple[tuple[int, int], ...]:
-    """Links that steps up, and steps down, take out of one chip; each sort of chip once."""
-    chips: dict[Coordinate, list[int]] = {}
-    for way, counts in enumerate((ups, downs)):
-        for track, steps in counts.items():
-            if track.direction > 0 or not isinstance(track, Port):
-                chips.setdefault(track.chip, [0, 0])[way] += len(steps)
-    return tuple(sorted({(up, down) for up, down in chips.values()}))
 
 
 def _farthest_out(places: Iterable[int], size: int) -> int:

@@ -195,6 +195,7 @@ def loads(shape: tuple[int, int, int], shares: dict[tuple[int, ...], Fraction]) 
 
 @pytest.mark.parametrize("shape", [LARGE, SMALL])
 def test_balanced_shares_load_all_rings_alike(shape: tuple[int, int, int]) -> None:
+    """Without latency they reach (1 - 1/N) V / 6w, which no method can beat."""
     found = grid(shape, RING, FREE)
     call = call_on(found, ALL_GATHER, Fraction(1), Wanted(schedule=Schedule.BALANCED), ADDITIVE)
     shares = {stream.order: stream.share[1] - stream.share[0] for stream in call.method.streams}
@@ -203,11 +204,10 @@ def test_balanced_shares_load_all_rings_alike(shape: tuple[int, int, int]) -> No
     assert loads(shape, shares) == [per_ring] * 3
     bound = per_ring / 2
     balanced = exact(found, ALL_GATHER, Fraction(1), Schedule.BALANCED)
-    assert bound < balanced < exact(found, ALL_GATHER, Fraction(1))
-    turned = {(0, 1, 2), (1, 2, 0), (2, 0, 1)}
-    if set(shares) == turned:
-        in_turn = (shares[0, 1, 2], shares[1, 2, 0], shares[2, 0, 1])
-        assert balanced == in_three_streams(shape, in_turn, FREE)
+    assert bound == balanced < exact(found, ALL_GATHER, Fraction(1))
+    assert set(shares) == {(0, 1, 2), (1, 2, 0), (2, 0, 1)}
+    in_turn = (shares[0, 1, 2], shares[1, 2, 0], shares[2, 0, 1])
+    assert balanced == in_three_streams(shape, in_turn, FREE)
 
 
 @pytest.mark.parametrize("kind", [*GATHERS, ALL_REDUCE, ALL_TO_ALL])
