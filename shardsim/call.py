@@ -199,8 +199,8 @@ def _check(kind: CallKind, group: Group, method: Method) -> None:
                 f"{', '.join(group.axes)} lie on {len(group.segments)}",
                 "name one axis, or choose another algorithm",
             )
-    if kind is TransferKind.PERMUTE and len(group.segments) > 1:
+    if kind in (TransferKind.PERMUTE, TransferKind.SEND) and len(group.segments) > 1:
         raise PlanError(
-            f"a shift along {', '.join(group.axes)} crosses {len(group.segments)} segments",
-            "shift along an axis that lies on one ring, line or switch",
+            f"a {kind.value} along {', '.join(group.axes)} crosses {len(group.segments)} segments",
+            "name an axis that lies on one ring, line or switch",
         )

@@ -801,10 +801,8 @@ def _bounded_rows(
         yield Row(fabric=fabric, kinds=(kind,), algorithms=algorithms[:1], relation=LOWER)
 
 
-def _strided_grids() -> Iterator[Row]:
-    """One stream over strided rings keeps all chips in step; several get in each other's way."""
-    fabric = STRIDED_GRID
-    algorithms = (*RING_ALGORITHMS, *SWITCH_ALGORITHMS)
+def _shared_grids(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
+    """Where steps share links: one stream keeps all chips in step, several are in the way."""
     for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
         for relation, schedule, chunks, streams in (
             (EQUAL, Schedule.SEQUENTIAL, (1, 1), (1, 1)),
@@ -919,10 +917,10 @@ def _rows() -> Iterator[Row]:
         (CUT_LINE, lines),
     ):
         yield from _bounded_rows(fabric, algorithms)
-    yield from _strided_grids()
+    yield from _shared_grids(STRIDED_GRID, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))
+    yield from _shared_grids(PARTS_OF_SWITCH, SWITCH_ALGORITHMS)
     for fabric in (STRIDED_AND_LINE, GAP, WORN_GRID):
         yield from _bounded_rows(fabric, RING_ALGORITHMS, alone=False)
-    yield from _bounded_rows(PARTS_OF_SWITCH, SWITCH_ALGORITHMS, alone=False)
     for fabric in (EQUAL_RINGS, THREE_RINGS, UNEQUAL_RINGS):
         yield from _even_grids(fabric, RING_ALGORITHMS)
     yield from _even_grids(RING_WITH_SWITCH, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))

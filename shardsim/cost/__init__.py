@@ -23,12 +23,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.call import Call, Method, make_call
-from shardsim.cost.book import book_in_words, book_seconds
+from shardsim.cost.book import book_seconds
 from shardsim.cost.choice import Wanted, choose_method
 from shardsim.cost.relations import exact_terms, relation
 from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
-from shardsim.cost.words import exact_in_words
 from shardsim.units import Bytes, Flops
 from shardsim.vocabulary import CallKind, Dtype, LatencyModel
 
@@ -63,8 +62,8 @@ class CostModel:
         """The price of one call."""
         segments = call.group.segments
         return CollectivePrice(
-            book_formula=book_in_words(call.kind, segments),
-            exact_formula=exact_in_words(call, self.latency_model),
+            call=call,
+            latency_model=self.latency_model,
             book=book_seconds(call.kind, call.size, segments),
             exact=exact_terms(call, self.latency_model),
             relation=relation(call, self.latency_model),

@@ -24,7 +24,6 @@ __all__ = [
     "both_ways",
     "in_network",
     "permute",
-    "reduce_broadcast",
     "reduce_scatter",
     "send",
 ]
@@ -315,28 +314,20 @@ def permute(
     return _messages(hops, block, link.latency, latency_model)
 
 
-def send(size: Bytes, n: int, link: Link, chunks: int, latency_model: LatencyModel) -> Terms:
-    """The first chip of a line of `n` sends V bytes to the last, in c chunks over h = N-1 hops.
+def send(size: Bytes, hops: int, link: Link, chunks: int, latency_model: LatencyModel) -> Terms:
+    """V bytes go h hops in c chunks, each stored and forwarded.
 
-    (c + h - 1)/c V/w + h a, stored and forwarded; the limit of many chunks, V/w + h a, is
-    cut-through. Relation to simulation: EQUAL.
+    (c + h - 1)/c V/w + h a; the limit of many chunks, V/w + h a, is cut-through.
+
+    An AllReduce on a line of N by sums that flow to the middle chip and back is such a way of
+    h = 2 floor(N/2) hops. Its limit, V/w, is half of what ReduceScatter and AllGather take there.
+
+    Relation to simulation: EQUAL; in chunks over shared links a LOWER BOUND.
     """
-    hops = n - 1
     chunk = Fraction(size) / (chunks * link.one_way_bandwidth)
     if latency_model is LatencyModel.FLOOR:
         return _messages(chunks + hops - 1, chunk, link.latency, latency_model)
     return Terms((chunks + hops - 1) * chunk, hops * link.latency)
-
-
-def reduce_broadcast(
-    size: Bytes, n: int, link: Link, chunks: int, latency_model: LatencyModel
-) -> Terms:
-    """AllReduce on a line by sums that flow to the middle chip and back, in c chunks.
-
-    With h = floor(N/2): (c + 2h - 1)/c V/w + 2h a. Its limit, V/w, is half of what ReduceScatter
-    and AllGather take on a line, for many chunks. Relation to simulation: EQUAL.
-    """
-    return send(size, 2 * (n // 2) + 1, link, chunks, latency_model)
 
 
 def in_network(size: Bytes, n: int, link: Link, chunks: int, latency_model: LatencyModel) -> Terms:

@@ -93,12 +93,17 @@ def _form(call: Call, latency_model: LatencyModel) -> Terms:
     if segment.crossings:
         best = fastest_link(segment)
         link = Link(best.one_way_bandwidth * call.efficiency, best.latency)
+    plain = Link(link.one_way_bandwidth * segment.stride, link.latency / segment.stride)
     if call.kind is TransferKind.SEND:
-        return exact.send(call.size, segment.size, link, chunks, latency_model)
+        hops = (segment.size - 1) * segment.stride
+        return exact.send(call.size, hops, plain, chunks, latency_model)
     if call.kind is TransferKind.PERMUTE:
-        return exact.permute(call.size, segment.size, link, algorithm, call.shift, latency_model)
+        short = segment.dimension is None and segment.crossings  # a way that is not known here
+        way = Algorithm.DIRECT if short else algorithm
+        return exact.permute(call.size, segment.size, link, way, call.shift, latency_model)
     if algorithm is Algorithm.REDUCE_BROADCAST:
-        return exact.reduce_broadcast(call.size, segment.size, link, chunks, latency_model)
+        hops = 2 * (segment.size // 2) * segment.stride
+        return exact.send(call.size, hops, plain, chunks, latency_model)
     if algorithm is Algorithm.IN_NETWORK:
         return exact.in_network(call.size, segment.size, link, chunks, latency_model)
     if relation(call, latency_model) is Relation.LOWER_BOUND and not _has_form(call):

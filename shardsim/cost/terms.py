@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from shardsim.units import Bytes, Seconds
-from shardsim.vocabulary import Relation
+from shardsim.vocabulary import LatencyModel, Relation
+
+if TYPE_CHECKING:
+    from shardsim.call import Call
 
 __all__ = ["NOTHING", "CollectivePrice", "MatmulPrice", "Terms", "later", "sum_of_largest"]
 
@@ -41,20 +45,34 @@ class CollectivePrice:
     """What a collective costs.
 
     Attributes:
+        call: The collective.
+        latency_model: What a hop costs.
         book: Seconds by the book's first-order formula (a wrapped ring is assumed).
         exact: Seconds by the closed form, in its two terms.
         relation: How `exact` stands to the simulation of the collective alone.
         wire_bytes: Bytes that leave the busiest chip, forwarded ones included.
-        book_formula: `book` in words: `max(V/2w, 2a)`.
-        exact_formula: `exact` in words: `3/4 V/w + 3a`.
     """
 
-    book_formula: str
-    exact_formula: str
+    call: Call
+    latency_model: LatencyModel
     book: Seconds
     exact: Terms
     relation: Relation
     wire_bytes: Bytes
+
+    @property
+    def book_formula(self) -> str:
+        """`book` in words: `max(V/2w, 2a)`."""
+        from shardsim.cost.book import book_in_words  # here, since it needs this module
+
+        return book_in_words(self.call.kind, self.call.group.segments)
+
+    @property
+    def exact_formula(self) -> str:
+        """`exact` in words: `3/4 V/w + 3a`."""
+        from shardsim.cost.words import exact_in_words  # here, since it needs this module
+
+        return exact_in_words(self.call, self.latency_model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

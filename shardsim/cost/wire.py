@@ -48,7 +48,8 @@ def wire_bytes(call: Call) -> Bytes:
         shared = segments[0].leaving or ((1, 1) if n > 2 else (1, 0),)
         return call.size * max(sum(ways) for ways in shared) * segments[0].stride
     if call.kind is TransferKind.SEND:
-        return call.size
+        through = max((ups for ups, _ in segments[0].leaving), default=segments[0].stride)
+        return call.size * through
     if call.kind is TransferKind.PERMUTE:
         shift = call.shift % n
         if segments[0].leaving and shift:

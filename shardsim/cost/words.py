@@ -47,9 +47,9 @@ def _form(call: Call, latency_model: LatencyModel) -> str:
     if algorithm is Algorithm.IN_NETWORK:
         return _in_network(n, method.chunks, additive=additive)
     if algorithm is Algorithm.REDUCE_BROADCAST:
-        return _relayed(2 * (n // 2), method.chunks, additive=additive)
+        return _relayed(2 * (n // 2) * segment.stride, method.chunks, additive=additive)
     if call.kind is TransferKind.SEND:
-        return _relayed(n - 1, method.chunks, additive=additive)
+        return _relayed((n - 1) * segment.stride, method.chunks, additive=additive)
     if call.kind is TransferKind.PERMUTE:
         hops = _shift_hops(call.shift % n, n, segment.kind) * segment.stride
         return _sum(f"{hops}/{n} V/w", hops, additive=additive) if hops else "0"

@@ -188,7 +188,7 @@ class Group:
         there = self.peer(chip, segment, offset)
         topology, part = self.mesh.topology, self.segments[segment]
         if part.dimension is None:
-            return topology.route(chip, there)
+            return self._along_order(chip, segment, offset)
         if part.kind is DimensionKind.SWITCH:
             hop = topology.through_switch(chip, part.dimension, there)
             return (hop,) if hop is not None else topology.route(chip, there)
@@ -202,6 +202,23 @@ class Group:
                 return topology.route(chip, there)
             hops.append(step)
             here = step.to
+        return tuple(hops)
+
+    def _along_order(self, chip: Coordinate, segment: int, offset: int) -> tuple[Hop, ...]:
+        """In an order whose neighbours are linked, from one to the next; else the shortest way."""
+        part, topology = self.segments[segment], self.mesh.topology
+        if part.crossings or part.kind is DimensionKind.SWITCH:
+            return topology.route(chip, self.peer(chip, segment, offset))
+        if part.kind is DimensionKind.LINE:
+            place = self.place(chip)[segment]
+            offset = (place + offset) % part.size - place
+        if abs(offset) == 1:
+            return topology.route(chip, self.peer(chip, segment, offset))
+        hops: list[Hop] = []
+        step = 1 if offset > 0 else -1
+        for _ in range(abs(offset)):
+            hops += topology.route(chip, self.peer(chip, segment, step))
+            chip = hops[-1].to
         return tuple(hops)
 
     @cached_property

@@ -144,7 +144,8 @@ def test_every_row(row: Row) -> None:
 def grids() -> Iterator[tuple[str, Machine]]:
     """Grids of rings, of lines and mixed ones, over all axes in both orders."""
     for shape in ((2, 2), (4, 2), (2, 2, 2), (3, 5), (8,)):
-        for kinds in {(RING,) * len(shape), (LINE,) * len(shape), (RING, LINE, RING)[: len(shape)]}:
+        mixed = (RING, LINE, RING)[: len(shape)]
+        for kinds in dict.fromkeys([(RING,) * len(shape), (LINE,) * len(shape), mixed]):
             parts = [Part(size, kind) for size, kind in zip(shape, kinds, strict=True)]
             names = "XYZ"[: len(shape)]
             text = "x".join(f"{part.size}{part.kind.value[0]}" for part in parts)

@@ -225,8 +225,8 @@ FAULTS: list[tuple[Topology, CallKind, dict[str, object], str, str]] = [
         machine((4, "line"), (2, "ring")),
         TransferKind.PERMUTE,
         {},
-        "a shift along X, Y crosses 2 segments",
-        "shift along an axis that lies on one ring, line or switch",
+        "a permute along X, Y crosses 2 segments",
+        "name an axis that lies on one ring, line or switch",
     ),
 ]
 
