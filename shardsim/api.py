@@ -115,8 +115,11 @@ def verify(topology: On, *, cases: int = 100, seed: int = 1, **mesh: Any) -> Ver
     >>> found.passed, found.checks[0].name
     (True, 'simulated = closed form')
     """
+    from shardsim.errors import ScenarioError
     from shardsim.verification import find_machine, verify_machine
 
+    if cases < 1:
+        raise ScenarioError(f"{cases} cases check nothing", "give 1 or more")
     _check_settings(mesh, find_machine, "what")
     return verify_machine(find_machine(topology, **mesh), cases=cases, seed=seed)
 

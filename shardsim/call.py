@@ -52,6 +52,14 @@ ALGORITHMS = {
 }
 """The algorithms of each kind, the default first."""
 
+MEASURED_BY: dict[CallKind, Algorithm] = {
+    CollectiveKind.ALL_GATHER: Algorithm.RING,
+    CollectiveKind.REDUCE_SCATTER: Algorithm.RING,
+    CollectiveKind.ALL_REDUCE: Algorithm.RING,
+    CollectiveKind.ALL_TO_ALL: Algorithm.DIRECT,
+}
+"""What measured curves of a switch count in: a share of what these algorithms would reach."""
+
 ONLY_ALL_REDUCE = (Algorithm.REDUCE_BROADCAST, Algorithm.IN_NETWORK)
 
 
@@ -153,9 +161,13 @@ def choose_algorithm(
     if wanted in own and (kind is CollectiveKind.ALL_REDUCE or wanted not in ONLY_ALL_REDUCE):
         return wanted
     measured = any(curve.kind is kind for curve in calibration.curves)
-    if segment.kind is DimensionKind.SWITCH and measured and kind is not CollectiveKind.ALL_TO_ALL:
-        return Algorithm.RING
+    if segment.kind is DimensionKind.SWITCH and measured:
+        return MEASURED_BY.get(kind, own[0])
     return own[0]
+
+
+def _is_measured(group: Group, kind: CallKind) -> bool:
+    return any(curve.kind is kind for curve in group.mesh.topology.calibration.curves)
 
 
 def make_call(
@@ -187,6 +199,18 @@ def make_call(
 
 
 def _check(kind: CallKind, group: Group, method: Method) -> None:
+    measured = MEASURED_BY.get(kind) if _is_measured(group, kind) else None
+    others = ", ".join(
+        word.value
+        for word, segment in zip(method.algorithms, group.segments, strict=True)
+        if segment.kind is DimensionKind.SWITCH and word is not measured
+    )
+    if measured is not None and others:
+        raise PlanError(
+            f"{kind.value} was measured on {group.mesh.topology.name} as {measured.value}, which "
+            f"stands for whatever the library did; {others} would be counted on top of that",
+            "leave the algorithm out, or take the chip without measurements",
+        )
     for segment, algorithm in zip(group.segments, method.algorithms, strict=True):
         if algorithm is Algorithm.IN_NETWORK and not segment.reduces:
             raise PlanError(

@@ -83,7 +83,9 @@ AlgorithmOption = Annotated[
 ]
 ScheduleOption = Annotated[
     str | None,
-    typer.Option(help="Over several rings, lines or switches: rotated, balanced or sequential."),
+    typer.Option(
+        help="Over several rings, lines or switches: rotated, balanced, sequential, tiered."
+    ),
 ]
 ChunksOption = Annotated[
     str | None, typer.Option(help="Into how many parts a collective is cut.", metavar="N")

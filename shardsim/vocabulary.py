@@ -150,11 +150,13 @@ class Schedule(StrEnum):
     `rotated`: several orders at once, each with an equal share of the data.
     `balanced`: the same with shares that load all links alike.
     `sequential`: one order, the whole of the data.
+    `tiered`: one tier of like links after the other; rotated orders inside each.
     """
 
     ROTATED = "rotated"
     BALANCED = "balanced"
     SEQUENTIAL = "sequential"
+    TIERED = "tiered"
 
 
 class LatencyModel(StrEnum):

@@ -277,6 +277,27 @@ def cut_rings(draw: st.DrawFn) -> Machine:
 
 
 @st.composite
+def cut_grids(draw: st.DrawFn, kind: DimensionKind) -> Machine:
+    """A ring that lost a cable in one row, and another dimension; over both."""
+    mine, beside = draw(parts(RING, 3, 5)), draw(parts(kind, 2, 3))
+    row = draw(st.integers(0, beside.size - 1))
+    lost = cable((draw(st.integers(0, mine.size - 1)),), 0, mine.size)
+    in_grid = {((*chip, row), key): link for (chip, key), link in lost.items()}
+    axes = draw(st.sampled_from(["XY", "YX"]))
+    return machine(mine, beside, axes=axes, changed=in_grid, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def tiers_of_lines(draw: st.DrawFn) -> Machine:
+    """A switch between slices, each of two or three lines with equal links."""
+    line = draw(LINKS)
+    switch = draw(parts(SWITCH, 2, 3))
+    assume(switch.link != line)
+    lengths = draw(st.lists(st.integers(2, 3), min_size=2, max_size=2))
+    return machine(switch, *(Part(n, LINE, line) for n in lengths), calibration=draw(CALIBRATIONS))
+
+
+@st.composite
 def cut_lines(draw: st.DrawFn) -> Machine:
     """A grid of lines one of which lost a cable: messages go round by the next line."""
     mine, beside = draw(parts(LINE, 2, 5)), draw(parts(LINE, 2, 3))
@@ -295,8 +316,25 @@ def strided_and_more(draw: st.DrawFn, *, line: bool) -> Machine:
     sizes["Z"] = other.size
     if not line and other == (4, RING, other.link):
         sizes |= {"Z": 2, "W": 2}
+        assume((outer, inner, ring.link) != (2, 2, other.link))  # equal ones: `strided_tori`
     axes = draw(st.sampled_from(["XZ", "ZX"]))
     return machine(ring, other, sizes=sizes, axes=axes, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
+def strided_tori(draw: st.DrawFn) -> Machine:
+    """Outer parts of equal rings, all under one axis."""
+    outer, inner, count = draw(st.integers(2, 3)), draw(st.integers(2, 3)), draw(st.integers(2, 3))
+    if count == 3:
+        outer = inner = 2
+    ring, names = Part(outer * inner, RING, draw(LINKS)), "xyz"[:count]
+    layout = {
+        "X": "+".join(f"{name}:(1){outer}" for name in names),
+        "Y": "+".join(f"{name}:({outer}){inner}" for name in names),
+    }
+    sizes = {"X": outer**count, "Y": inner**count}
+    more = draw(CALIBRATIONS)
+    return machine(*[ring] * count, sizes=sizes, axes="X", layout=layout, calibration=more)
 
 
 @st.composite
@@ -520,6 +558,37 @@ RING_WITH_LINE = _fabric(
     "a ring of 4 by a line of 4",
     machine(Part(4, RING), Part(4, LINE)),
 )
+CUT_GRID = _fabric(
+    "cut ring and ring",
+    "A ring that lost a link in one row, together with another ring.",
+    cut_grids(RING),
+    "a ring of 4 without one cable, by a ring of 3",
+    machine(
+        Part(4, RING),
+        Part(3, RING),
+        changed={((1, 0), (0, +1)): None, ((2, 0), (0, -1)): None},
+        axes="XY",
+    ),
+)
+CUT_GRID_WITH_SWITCH = _fabric(
+    "cut ring and switch",
+    "A ring that lost a link in one row, together with a switch, whose ports get out of step.",
+    cut_grids(SWITCH),
+    "a ring of 4 without one cable, by a switch of 3",
+    machine(
+        Part(4, RING),
+        Part(3, SWITCH),
+        changed={((1, 0), (0, +1)): None, ((2, 0), (0, -1)): None},
+        axes="XY",
+    ),
+)
+TIERS_OF_LINES = _fabric(
+    "slices of lines",
+    "Slices without wraparound over the data-centre network, one tier after the other.",
+    tiers_of_lines(),
+    "2 slices of 2x2 lines",
+    machine(Part(2, SWITCH, SLOW), Part(2, LINE), Part(2, LINE)),
+)
 RING_WITH_SWITCH = _fabric(
     "ring with switch",
     "Slices of a TPU over the data-centre network: every chip has a port there.",
@@ -548,6 +617,19 @@ STRIDED_GRID = _fabric(
     strided_and_more(line=False),
     "every 2nd chip of a ring of 4, by a ring of 4",
     machine(Part(4, RING), Part(4, RING), sizes={"X": 2, "Y": 2, "Z": 4}, axes="XZ"),
+)
+STRIDED_TORUS = _fabric(
+    "equal strided rings",
+    "Outer parts of equal rings under one axis: every chip takes the same steps at the same time.",
+    strided_tori(),
+    "every 2nd chip of a 4x4 torus, both ways",
+    machine(
+        Part(4, RING),
+        Part(4, RING),
+        sizes={"X": 4, "Y": 4},
+        axes="X",
+        layout={"X": "x:(1)2+y:(1)2", "Y": "x:(2)2+y:(2)2"},
+    ),
 )
 STRIDED_AND_LINE = _fabric(
     "strided ring and line",
@@ -801,13 +883,23 @@ def _bounded_rows(
         yield Row(fabric=fabric, kinds=(kind,), algorithms=algorithms[:1], relation=LOWER)
 
 
-def _shared_grids(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[Row]:
-    """Where steps share links: one stream keeps all chips in step, several are in the way."""
+def _shared_grids(
+    fabric: Fabric, algorithms: tuple[Algorithm, ...], *, equal: bool = False
+) -> Iterator[Row]:
+    """Where steps share links: one stream keeps all chips in step, several are in the way.
+
+    Over equal rings rotated orders with equal shares keep step too.
+    """
+    rotated = (
+        [(EQUAL, Schedule.ROTATED, (1, 1), (2, 6)), (LOWER, Schedule.ROTATED, (2, 3), (2, 6))]
+        if equal
+        else [(LOWER, Schedule.ROTATED, (1, 3), (2, 6))]
+    )
     for kinds in (GATHERS, (ALL_REDUCE,), (ALL_TO_ALL,)):
         for relation, schedule, chunks, streams in (
             (EQUAL, Schedule.SEQUENTIAL, (1, 1), (1, 1)),
             (LOWER, Schedule.SEQUENTIAL, (2, 3), (1, 1)),
-            (LOWER, Schedule.ROTATED, (1, 3), (2, 6)),
+            *rotated,
             (LOWER, Schedule.BALANCED, (1, 3), (2, 6)),
         ):
             yield Row(
@@ -849,11 +941,24 @@ def _even_grids(fabric: Fabric, algorithms: tuple[Algorithm, ...]) -> Iterator[R
         )
 
 
+def _cut_grids(fabric: Fabric, relation: Relation) -> Iterator[Row]:
+    """A ring that lost a link in one row, with another segment: rows count from other chips."""
+    algorithms = (*RING_ALGORITHMS, *SWITCH_ALGORITHMS)
+    for kinds, known in (
+        (GATHERS, relation),
+        ((ALL_REDUCE,), relation),
+        ((ALL_TO_ALL,), LOWER),
+        ((GATHER,), UPPER),
+    ):
+        yield Row(fabric=fabric, kinds=kinds, algorithms=algorithms, relation=known)
+
+
 def _uneven_grids(fabric: Fabric, *, equal: bool = False) -> Iterator[Row]:
     """Several segments with lines among them."""
     algorithms = (*RING_ALGORITHMS, *SWITCH_ALGORITHMS)
     for schedule in Schedule:
-        for kinds in (GATHERS, (ALL_REDUCE,)):
+        tiered = schedule is Schedule.TIERED and not equal  # one stream or several: `TIERS`
+        for kinds in () if tiered else (GATHERS, (ALL_REDUCE,)):
             whole = schedule is Schedule.SEQUENTIAL
             exact = whole or (equal and schedule is Schedule.ROTATED)
             yield Row(
@@ -919,10 +1024,22 @@ def _rows() -> Iterator[Row]:
         yield from _bounded_rows(fabric, algorithms)
     yield from _shared_grids(STRIDED_GRID, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))
     yield from _shared_grids(PARTS_OF_SWITCH, SWITCH_ALGORITHMS)
+    yield from _shared_grids(STRIDED_TORUS, RING_ALGORITHMS, equal=True)
     for fabric in (STRIDED_AND_LINE, GAP, WORN_GRID):
         yield from _bounded_rows(fabric, RING_ALGORITHMS, alone=False)
     for fabric in (EQUAL_RINGS, THREE_RINGS, UNEQUAL_RINGS):
         yield from _even_grids(fabric, RING_ALGORITHMS)
+    yield from _cut_grids(CUT_GRID, UPPER)
+    yield from _cut_grids(CUT_GRID_WITH_SWITCH, LOWER)
+    for kinds in (GATHERS, (ALL_REDUCE,)):
+        yield Row(
+            fabric=TIERS_OF_LINES,
+            kinds=kinds,
+            algorithms=(*RING_ALGORITHMS, *SWITCH_ALGORITHMS),
+            relation=UPPER,
+            schedule=Schedule.TIERED,
+            streams=(2, 6),
+        )
     yield from _even_grids(RING_WITH_SWITCH, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))
     yield from _even_grids(TWO_SWITCHES, SWITCH_ALGORITHMS)
     yield from _uneven_grids(EQUAL_LINES, equal=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.call import make_call
@@ -9,10 +12,10 @@ from shardsim.cost import CostModel
 from shardsim.errors import MeshError
 from shardsim.mesh import lay_mesh
 from shardsim.units import format_seconds
-from shardsim.vocabulary import CollectiveKind, DimensionKind
+from shardsim.vocabulary import CollectiveKind, DimensionKind, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shardsim.call import Call
     from shardsim.mesh import Mesh
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["advice_for"]
 
 MOST_NAMED = 4
+MOST_DIMENSIONS = 3
+LEAST_GAIN = Fraction(51, 50)
 
 
 def advice_for(call: Call, simulated: Seconds, latency_model: LatencyModel) -> tuple[str, ...]:
@@ -33,14 +38,18 @@ def advice_for(call: Call, simulated: Seconds, latency_model: LatencyModel) -> t
         simulated: What it takes as it lies.
         latency_model: What a hop costs.
     """
-    if not isinstance(call.kind, CollectiveKind) or call.group.is_physical:
-        return ()
     mesh = call.group.mesh
-    if mesh.order is not None:
-        return _better_order(call, simulated, latency_model)
-    if not mesh.topology.is_regular:
+    if not isinstance(call.kind, CollectiveKind) or not mesh.topology.is_regular:
         return ()
-    return _better_layout(call, simulated, latency_model)
+    if mesh.order is not None:
+        return () if call.group.is_physical else _better_order(call, simulated, latency_model)
+    cut = any(
+        part.size < mesh.topology.shape[part.dimension]
+        for name in call.group.axes
+        for part in mesh.axis(name).parts
+        if part.dimension is not None and part.kind is not DimensionKind.SWITCH
+    )
+    return _better_layout(call, simulated, latency_model) if cut else ()
 
 
 def _price(call: Call, mesh: Mesh, latency_model: LatencyModel) -> Seconds:
@@ -83,42 +92,76 @@ def _named(order: Sequence[Coordinate]) -> str:
 
 
 def _better_layout(call: Call, simulated: Seconds, latency_model: LatencyModel) -> tuple[str, ...]:
-    """For axes that share a dimension: the one that communicates as neighbours, the other apart."""
+    """For two axes that share dimensions: every way to lay them, and what each axis takes.
+
+    One that is better for this axis and no worse for the other; else one that gains more here than
+    it loses there.
+    """
     mesh = call.group.mesh
-    shared = {
-        segment.dimension
-        for segment in call.group.segments
-        if segment.stride > 1 and segment.kind is not DimensionKind.SWITCH
-    }
-    layout = {axis.name: _text(mesh, axis.name, shared) for axis in mesh.axes if axis.size > 1}
-    try:
-        other = lay_mesh(mesh.topology, mesh.sizes, layout)
-        seconds = _price(call, other, latency_model)
-    except MeshError:
+    wide = [name for name, size in mesh.sizes.items() if size > 1]
+    if len(wide) != 2 or len(call.group.axes) != 1 or len(mesh.topology.shape) > MOST_DIMENSIONS:
         return ()
-    if seconds >= simulated:
+    (mine,) = call.group.axes
+    (other,) = (name for name in wide if name != mine)
+    now = _known_price(call, mesh, other, latency_model)
+    found = []
+    for layout in _layouts(mesh, mine, other):
+        laid = lay_mesh(mesh.topology, mesh.sizes, layout)
+        here, there = (_known_price(call, laid, name, latency_model) for name in (mine, other))
+        if now is not None and here is not None and there is not None and here < simulated:
+            loss = max(there - now, Fraction(0))
+            found.append((loss > 0, here + loss, here, there, layout))
+    if not found or now is None:
         return ()
-    axes = ", ".join(call.group.axes)
+    _, both, here, there, layout = min(found, key=lambda item: item[:4])
+    if both * LEAST_GAIN > simulated:
+        return ()
     said = ",".join(f"{axis}={text}" for axis, text in layout.items())
     return (
-        f"{axes} steps over chips of other groups and takes {format_seconds(simulated)}; "
-        f"{format_seconds(seconds)} with neighbours, layout {said} (the other axes pay for it)",
+        f"{mine} takes {format_seconds(simulated)} as it lies, and {format_seconds(here)} by "
+        f"layout {said}, where the same takes {format_seconds(there)} over {other} "
+        f"instead of {format_seconds(now)}",
     )
 
 
-def _text(mesh: Mesh, name: str, shared: set[int | None]) -> str:
-    """An axis's layout where, on shared dimensions, inner and outer parts are exchanged."""
-    pieces = []
-    for segment in mesh.axis(name).parts:
-        index = segment.dimension
-        assert index is not None
-        dimension = mesh.topology.dimensions[index]
-        if segment.size == dimension.size:
-            pieces.append(dimension.name)
-            continue
-        spacing = segment.spacing
-        if index in shared:
-            spacing = dimension.size // segment.size // spacing
-        before = dimension.size // spacing // segment.size
-        pieces.append(f"{dimension.name}:({before}){segment.size}")
-    return "+".join(pieces)
+def _known_price(call: Call, mesh: Mesh, name: str, latency_model: LatencyModel) -> Seconds | None:
+    """The same collective over one axis of a mesh; None where no form is exact or above it."""
+    cost = CostModel(latency_model)
+    other = cost.call(call.kind, mesh.group((name,)), call.size)
+    price = cost.collective(other)
+    known = price.relation in {Relation.EQUAL, Relation.UPPER_BOUND}
+    return price.exact.total if known else None
+
+
+def _layouts(mesh: Mesh, mine: str, other: str) -> Iterator[dict[str, str]]:
+    """The ways to cut each dimension between two axes, one inside, one outside."""
+    dimensions = mesh.topology.dimensions
+    ways = []
+    for dimension in dimensions:
+        n = dimension.size
+        pairs = [(dimension.name, "")] if n > 1 else [("", "")]
+        pairs += [("", dimension.name)] if n > 1 else []
+        for size in range(2, n):
+            if n % size == 0:
+                rest = n // size
+                inner = f"{dimension.name}:({rest}){size}", f"{dimension.name}:(1){rest}"
+                outer = f"{dimension.name}:(1){size}", f"{dimension.name}:({size}){rest}"
+                pairs += [inner, outer]
+        ways.append(pairs)
+    for chosen in itertools.product(*ways):
+        texts = ["+".join(part for part in parts if part) for parts in zip(*chosen, strict=True)]
+        sizes = [_size(mesh, text) for text in texts]
+        if sizes == [mesh.sizes[mine], mesh.sizes[other]]:
+            named = dict(zip((mine, other), texts, strict=True))
+            yield {name: named[name] for name in mesh.sizes if name in named}
+
+
+def _size(mesh: Mesh, text: str) -> int:
+    """Chips of a layout text."""
+    whole = {dimension.name: dimension.size for dimension in mesh.topology.dimensions}
+    sizes = (
+        whole[piece] if "(" not in piece else int(piece.rpartition(")")[2])
+        for piece in text.split("+")
+        if piece
+    )
+    return math.prod(sizes)

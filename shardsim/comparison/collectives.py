@@ -15,14 +15,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.advice import advice_for
-from shardsim.comparison.others import Other, if_wrapped, other_methods
+from shardsim.comparison.others import Other, asked, if_wrapped, other_methods
 from shardsim.comparison.traffic import LinkUse, traffic
 from shardsim.cost import CollectivePrice, CostModel, Wanted
 from shardsim.cost.bounds import torus_bound
 from shardsim.cost.choice import order_prices
 from shardsim.errors import PlanError, TopologyError
 from shardsim.mesh import Mesh, lay_mesh
-from shardsim.units import Bytes, BytesPerSecond, Seconds, number
+from shardsim.units import (
+    Bytes,
+    BytesPerSecond,
+    Seconds,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    number,
+)
 from shardsim.vocabulary import (
     CallKind,
     CollectiveKind,
@@ -45,6 +53,9 @@ __all__ = ["CollectiveRun", "Orders", "run_asked", "run_collective", "send_calls
 PER_CHIP = (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
 """Those whose S is what one chip sends."""
 
+KNOWN = (Relation.EQUAL, Relation.UPPER_BOUND)
+LEAST_GAIN = Fraction(11, 10)
+FEW_CHUNKS = 16
 SIZE_MEANS = {
     CollectiveKind.ALL_GATHER: "the gathered array",
     CollectiveKind.REDUCE_SCATTER: "the array that each chip holds before",
@@ -69,7 +80,7 @@ class Orders:
     prices: tuple[tuple[tuple[int, ...], Seconds], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollectiveRun:
     """One collective, its price and its simulation.
 
@@ -186,9 +197,12 @@ class CollectiveRun:
         alike = group.is_physical and all(
             s.kind is not DimensionKind.SWITCH for s in group.segments
         )
-        if not alike or len(group.segments) < 2 or not isinstance(self.kind, CollectiveKind):
+        kind = self.kind
+        if not alike or len(group.segments) < 2 or not isinstance(kind, CollectiveKind):
             return None
-        return torus_bound(self.kind, self.size / self.call.efficiency, group.segments)
+        if kind is CollectiveKind.ALL_REDUCE:  # trees can do with less
+            return None
+        return torus_bound(kind, self.size / self.call.efficiency, group.segments)
 
     @cached_property
     def if_wrapped(self) -> Seconds | None:
@@ -198,8 +212,47 @@ class CollectiveRun:
 
     @cached_property
     def advice(self) -> tuple[str, ...]:
-        """Where another order of chips would be better, with both prices."""
-        return advice_for(self.call, self.simulated, self.latency_model)
+        """Where another order of chips, or another method, would be better, with both prices."""
+        found = advice_for(self.call, self.simulated, self.latency_model)
+        if self.kind is TransferKind.SEND:
+            return (*found, *self._more_chunks())
+        best = next((other for other in self.others if other.relation in KNOWN), None)
+        if best is None or best.seconds * LEAST_GAIN > self.simulated:
+            return found
+        return (*found, f"{format_seconds(best.seconds)} by {best.method.name}: {asked(best)}")
+
+    def _more_chunks(self) -> tuple[str, ...]:
+        """A transfer that is stored whole at every chip between."""
+        if self.call.method.chunks > 1 or self.call.group.size < 3:
+            return ()
+        cost = CostModel(self.latency_model, Wanted(chunks=FEW_CHUNKS))
+        prices = [
+            cost.collective(cost.call(call.kind, call.group, call.size)) for call in self.calls
+        ]
+        seconds = max(price.exact.total for price in prices)
+        if any(price.relation not in KNOWN for price in prices):
+            return ()
+        return (f"{format_seconds(seconds)} in {FEW_CHUNKS} chunks: --chunks {FEW_CHUNKS}",)
+
+    def __str__(self) -> str:
+        """The times, and the bandwidths as benchmarks count them."""
+        times = ", ".join(
+            f"{name} {format_seconds(seconds)}"
+            for name, seconds in (
+                ("book", self.price.book),
+                ("exact", self.price.exact.total),
+                ("simulated", self.simulated),
+            )
+        )
+        rates = f"algbw {format_rate(self.algbw)}, busbw {format_rate(self.busbw)}"
+        size = format_bytes(self.benchmark_size)
+        return (
+            f"{self.kind.value} of {size} over {self.chips} chips of {self.topology.name}, "
+            f"{self.call.method.name}: {times}; {rates}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<CollectiveRun: {self}>"
 
     @property
     def holds(self) -> bool:
@@ -394,9 +447,9 @@ def send_calls(
         raise TopologyError("a chip sends nothing to itself", "name two chips")
     if not 1 <= ways <= len(apart):
         raise TopologyError(
-            f"there are {len(apart)} ways from {list(start)} to {list(end)} that share no link, "
-            f"one for each dimension in which they differ; not {ways}",
-            f"choose 1 to {len(apart)}",
+            f"from {list(start)} to {list(end)} no {ways} shortest ways go without sharing a link: "
+            f"there is one for each dimension in which the two differ, here {len(apart)}",
+            "choose 1" if len(apart) == 1 else f"choose 1 to {len(apart)}",
         )
     cost = CostModel(latency_model, Wanted(chunks=chunks))
     calls = []

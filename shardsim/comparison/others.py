@@ -41,6 +41,8 @@ def other_methods(call: Call, latency_model: LatencyModel) -> tuple[Other, ...]:
     if not isinstance(call.kind, CollectiveKind):
         return ()
     found: dict[str, Other] = {}
+    mine = CostModel(latency_model).collective(call)
+    found[call.method.name] = Other(call.method, mine.exact.total, mine.relation)
     for wanted in _wanted(call):
         cost = CostModel(latency_model, wanted)
         method = cost.method(call.kind, call.group, call.size)
@@ -54,11 +56,21 @@ def other_methods(call: Call, latency_model: LatencyModel) -> tuple[Other, ...]:
     return tuple(sorted(found.values(), key=lambda other: (other.seconds, other.method.name)))
 
 
+def asked(other: Other) -> str:
+    """The options that ask for a method: `--schedule balanced --chunks 16`."""
+    method = other.method
+    if len(method.algorithms) == 1:
+        words = [f"--algorithm {method.algorithms[0].value}"]
+    else:
+        words = [f"--schedule {method.schedule.value}"]
+    return " ".join(words + ([f"--chunks {method.chunks}"] if method.chunks > 1 else []))
+
+
 def _wanted(call: Call) -> Iterator[Wanted]:
     segments = call.group.segments
     if len(segments) > 1:
         yield from (Wanted(schedule=schedule) for schedule in Schedule)
-        yield Wanted(schedule=Schedule.SEQUENTIAL, chunks=FEW_CHUNKS)
+        yield Wanted(schedule=Schedule.TIERED, chunks=FEW_CHUNKS)
         return
     for segment in segments:
         for algorithm in ALGORITHMS[segment.kind]:

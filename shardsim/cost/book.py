@@ -54,11 +54,21 @@ def book_seconds(kind: CallKind, size: Bytes, segments: Sequence[Segment]) -> Se
         outside = math.prod(segment.size for segment in switches)
         times.append(_on_rings(kind, Fraction(size), rings, outside))
     for switch in switches:
-        nearer = math.prod(segment.size for segment in wide[wide.index(switch) + 1 :])
+        nearer = math.prod(segment.size for segment in _nearer(wide, switch))
         total = math.prod(segment.size for segment in wide)
         times.append(_at_switch(kind, Fraction(size), switch, nearer, total))
     factor = 2 if kind is CollectiveKind.ALL_REDUCE else 1
     return factor * max(times)
+
+
+def _nearer(segments: Sequence[Segment], switch: Segment) -> list[Segment]:
+    """Those with faster links; of equal ones those after it."""
+    rate, at = switch.link.one_way_bandwidth, segments.index(switch)
+    return [
+        segment
+        for index, segment in enumerate(segments)
+        if (segment.link.one_way_bandwidth, index) > (rate, at)
+    ]
 
 
 def _on_rings(kind: CallKind, size: Bytes, rings: Sequence[Segment], outside: int) -> Seconds:

@@ -1,4 +1,4 @@
-"""What no schedule can beat: the bytes on the busiest link, over its bandwidth.
+"""What a method cannot beat: the bytes on its busiest link, over the link's bandwidth.
 
 Where steps share links, or a link is slower than the rest, chips get out of step and no closed form
 is exact. The busiest link is still known: which steps cross it (see `mesh.segments`), and how many
@@ -44,7 +44,28 @@ def busiest_link(call: Call, latency_model: LatencyModel) -> Terms:
         times.append(Terms(size / rate, Fraction(last)))
     if len(call.group.segments) == 1 and _chain_is_least(call):
         times.append(_at_best(call, latency_model))
+    if call.kind is CollectiveKind.ALL_TO_ALL:
+        times.append(_farthest_block(call, latency_model))
     return later(*times)
+
+
+def _farthest_block(call: Call, latency_model: LatencyModel) -> Terms:
+    """AllToAll: a block goes from one corner to the opposite one, stored at every chip between."""
+    segments = call.group.segments
+    block = call.size / call.group.size**2 / call.efficiency
+    ways = []
+    for _, (low, high) in call.method.jobs():
+        way = NOTHING
+        for segment in segments:
+            link, n = fastest_link(segment), segment.size
+            hops = {DimensionKind.LINE: n - 1, DimensionKind.RING: n // 2}.get(segment.kind, 1)
+            seconds = block * (high - low) / link.one_way_bandwidth
+            hop = Terms(seconds, link.latency)
+            if latency_model is LatencyModel.FLOOR:
+                hop = later(Terms(seconds, Fraction(0)), Terms(Fraction(0), link.latency))
+            way = way + Terms(hop.bandwidth * hops, hop.latency * hops)
+        ways.append(way)
+    return later(*ways)
 
 
 def _links(segment: Segment, index: int) -> tuple[bool, int]:
@@ -63,8 +84,9 @@ def _carried(call: Call, phase: Phase, crossing: Crossing) -> Bytes:
         if segment.crossings:
             return Fraction(0)
         up, down = phase_ways(call, phase, LatencyModel.ADDITIVE, UNIT)
-        scale = call.efficiency / segment.stride
-        return max(up.bandwidth, down.bandwidth) * scale
+        alone = len(call.group.segments) == 1  # else only the root's rows are busy in the end
+        groups = 1 if alone else segment.stride
+        return max(up.bandwidth, down.bandwidth) * call.efficiency / groups
     if crossing.up_steps or crossing.down_steps:
         return sum(
             (_of_step(phase, segment.size, step, up=True) for step in crossing.up_steps),
@@ -95,12 +117,18 @@ def _of_step(phase: Phase, n: int, step: int, *, up: bool) -> Bytes:
 
 
 def _crossings(segment: Segment) -> tuple[Crossing, ...]:
-    """What the links of a segment carry; each all steps of one direction where none is listed."""
-    alike = (
-        Crossing(segment.stride, 0, segment.link),
-        Crossing(0, segment.stride, segment.link),
-    )
-    return segment.crossings or alike
+    """What the links of a segment carry; where none is listed, all steps of one direction.
+
+    On a line each step by itself: those in the middle and at the ends carry different amounts.
+    """
+    if segment.crossings:
+        return segment.crossings
+    link, shared = segment.link, segment.stride
+    if segment.kind is DimensionKind.LINE:
+        steps = [(step,) * shared for step in range(segment.size - 1)]
+        ups = [Crossing(shared, 0, link, up_steps=step) for step in steps]
+        return (*ups, *(Crossing(0, shared, link, down_steps=step) for step in steps))
+    return Crossing(shared, 0, link), Crossing(0, shared, link)
 
 
 def _chain_is_least(call: Call) -> bool:
@@ -140,9 +168,9 @@ def torus_bound(kind: CollectiveKind, size: Bytes, segments: tuple[Segment, ...]
 
     AllGather and ReduceScatter: every chip must get (or give away) all blocks but its own, over 2k
     links: (1 - 1/N) V / 2kw with N the number of chips (the sum of all rates, where they differ).
-    AllReduce by the two: twice that. AllToAll: half of all data crosses the middle of the longest
-    ring: V max(N_i) / (4 N 2w), on odd ones 1 - 1/N_i^2 of that. On lines, half of the links count
-    (one each at the corner): k for 2k, and w for 2w.
+    AllReduce by the two: twice that (by trees it can be less). AllToAll: half of all data crosses
+    the middle of the longest ring: V max(N_i) / (4 N 2w), on odd ones 1 - 1/N_i^2 of that. On
+    lines, half of the links count (one each at the corner): k for 2k, and w for 2w.
     """
     sizes = [segment.size for segment in segments]
     total = math.prod(sizes)

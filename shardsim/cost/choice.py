@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from shardsim.cost.shares import balanced_shares
 from shardsim.vocabulary import (
     Algorithm,
     CallKind,
+    CollectiveKind,
     DimensionKind,
     LatencyModel,
     Schedule,
@@ -29,6 +31,7 @@ from shardsim.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    from shardsim.hardware import Link
     from shardsim.mesh import Group
     from shardsim.units import Bytes, Seconds
 
@@ -59,8 +62,8 @@ def choose_method(
     """The method of a collective.
 
     Over several segments whose links are alike: rotated orders with equal shares. Where they
-    differ or are the same ones, or one is a switch: one order, the cheapest, so that the slow ones
-    move the least.
+    differ: one tier after the other, in the cheapest order, so that the slow ones move the least.
+    Where they are the same ones: one order.
     In one piece, but for the algorithms that live off chunks, and for balanced shares, whose orders
     wait for each other unless cut: of a few numbers of chunks the cheapest.
     """
@@ -74,7 +77,7 @@ def choose_method(
     chunks = own_chunks if wanted.chunks is None else wanted.chunks
     if count < 2 or kind in (TransferKind.PERMUTE, TransferKind.SEND):
         return Method(algorithms=algorithms, streams=(Stream(one),), chunks=chunks)
-    schedule = wanted.schedule or _own_schedule(group)
+    schedule = wanted.schedule or _own_schedule(kind, group)
     match schedule:
         case Schedule.ROTATED:
             streams = rotations(count)
@@ -82,6 +85,8 @@ def choose_method(
             streams = in_shares(*balanced_shares(kind, group.segments))
         case Schedule.SEQUENTIAL:
             streams = (Stream(_cheapest_order(kind, group, size, algorithms, latency_model)),)
+        case Schedule.TIERED:
+            streams = _tiered(kind, group, size, algorithms, latency_model)
     method = Method(algorithms=algorithms, streams=streams, schedule=schedule, chunks=chunks)
     if schedule is not Schedule.BALANCED or wanted.chunks is not None:
         return method
@@ -90,11 +95,50 @@ def choose_method(
     return cut[prices.index(min(prices))]
 
 
-def _own_schedule(group: Group) -> Schedule:
-    links = {(segment.link, segment.congestion) for segment in group.segments}
-    switched = any(segment.kind is DimensionKind.SWITCH for segment in group.segments)
-    apart = len(links) == 1 and not group.shares_links
-    return Schedule.ROTATED if apart and not switched else Schedule.SEQUENTIAL
+def _own_schedule(kind: CallKind, group: Group) -> Schedule:
+    """The schedule where nobody says one; an exchange loads all links alike in any order."""
+    if group.shares_links:
+        return Schedule.SEQUENTIAL
+    tiers = _tiers(group)
+    if kind is CollectiveKind.ALL_TO_ALL and len({link for link, _ in tiers}) == 1:
+        return Schedule.ROTATED
+    if all(len(tier) == 1 for tier in tiers.values()):
+        return Schedule.SEQUENTIAL
+    return Schedule.ROTATED if len(tiers) == 1 else Schedule.TIERED
+
+
+def _tiers(group: Group) -> dict[tuple[Link, int], list[int]]:
+    """Segments whose links are alike, and as crowded."""
+    tiers: dict[tuple[Link, int], list[int]] = {}
+    for index, segment in enumerate(group.segments):
+        tiers.setdefault((segment.link, segment.congestion), []).append(index)
+    return tiers
+
+
+def _tiered(
+    kind: CallKind,
+    group: Group,
+    size: Bytes,
+    algorithms: tuple[Algorithm, ...],
+    latency_model: LatencyModel,
+) -> tuple[Stream, ...]:
+    """Of the orders of tiers the cheapest, of equal ones that which comes to the slow ones first.
+
+    In each tier stream i begins with its i-th segment.
+    """
+    tiers = sorted(_tiers(group).values(), key=lambda tier: _rate(group, tier[0]))
+    count = math.lcm(*map(len, tiers))
+    found: list[tuple[Seconds, int, tuple[Stream, ...]]] = []
+    for ordered in itertools.permutations(tiers) if len(tiers) <= MOST_ORDERS else [tiers]:
+        orders = [
+            tuple(tier[(first + at) % len(tier)] for tier in ordered for at in range(len(tier)))
+            for first in range(count)
+        ]
+        streams = in_shares(orders, (Fraction(1, count),) * count)
+        method = Method(algorithms=algorithms, streams=streams, schedule=Schedule.TIERED)
+        call = make_call(kind, group, size, method)
+        found.append((exact_terms(call, latency_model).total, len(found), streams))
+    return min(found)[2]
 
 
 def _cheapest_order(

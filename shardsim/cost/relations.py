@@ -33,11 +33,12 @@ def relation(call: Call, latency_model: LatencyModel) -> Relation:
       (and EQUAL again on two or three chips, in one chunk).
     - Rings and switches together: EQUAL, whatever the orders, shares and chunks.
     - Lines among several segments: EQUAL with one stream, or with equal shares over equal lines;
-      else an UPPER BOUND. AllToAll: a LOWER BOUND.
+      else, and where the lines are rings that lost a link, an UPPER BOUND (with a switch, whose
+      ports then get out of step, a LOWER BOUND). AllToAll: a LOWER BOUND.
     - Gather: EQUAL on one segment, else an UPPER BOUND (what AllGather would take).
     - Steps of several hops over shared links, and two parts of one dimension: EQUAL with one stream
-      over switches and rings whose chips are equally far apart (not Gather), since all chips keep
-      step; else, and where links differ, a LOWER BOUND.
+      over switches and rings whose chips are equally far apart, and with rotated orders over equal
+      ones (not Gather), since all chips keep step; else, and where links differ, a LOWER BOUND.
     - A switch that adds: the LIMIT of many chunks (where V/w is long against a), and a LOWER BOUND
       of any.
     """
@@ -47,22 +48,45 @@ def relation(call: Call, latency_model: LatencyModel) -> Relation:
     if call.group.size == 1:
         return Relation.EQUAL
     if not call.group.is_physical or call.group.shares_links:
-        alone = len(list(method.jobs())) == 1 and call.kind is not TransferKind.GATHER
-        alike = not any(s.crossings or s.kind is DimensionKind.LINE for s in segments)
-        return Relation.EQUAL if alone and alike else Relation.LOWER_BOUND
+        return Relation.EQUAL if _keeps_step(call) else Relation.LOWER_BOUND
     if call.kind is TransferKind.GATHER:
         alone = len(segments) == 1 and method.chunks == 1
         return Relation.EQUAL if alone else Relation.UPPER_BOUND
-    lines = [segment for segment in segments if segment.kind is DimensionKind.LINE]
-    if not lines or call.kind in (TransferKind.PERMUTE, TransferKind.SEND):
+    has_lines = any(segment.kind is DimensionKind.LINE for segment in segments)
+    if not has_lines or call.kind in (TransferKind.PERMUTE, TransferKind.SEND):
         return Relation.EQUAL
     if call.kind is CollectiveKind.ALL_TO_ALL:
         return _of_exchange(call, latency_model)
+    return _of_lines(call)
+
+
+def _of_lines(call: Call) -> Relation:
+    """AllGather, ReduceScatter and AllReduce with lines among the segments."""
+    segments, method = call.group.segments, call.method
+    if len(segments) > 1 and call.group.rows_differ:
+        switched = any(segment.kind is DimensionKind.SWITCH for segment in segments)
+        return Relation.LOWER_BOUND if switched else Relation.UPPER_BOUND
     if len(list(method.jobs())) == 1 or Algorithm.REDUCE_BROADCAST in method.algorithms:
         return Relation.EQUAL
     alike = len({(s.size, s.kind, s.link) for s in segments}) == 1
     equal_shares = method.schedule is Schedule.ROTATED and method.chunks == 1
     return Relation.EQUAL if alike and equal_shares else Relation.UPPER_BOUND
+
+
+def _keeps_step(call: Call) -> bool:
+    """Whether all chips do the same at the same time, though their steps share links.
+
+    One stream over switches and rings; or rotated orders, with equal shares, over equal rings.
+    """
+    segments, method = call.group.segments, call.method
+    if call.kind is TransferKind.GATHER or call.group.mesh.order is not None:
+        return False
+    if any(segment.crossings or segment.kind is DimensionKind.LINE for segment in segments):
+        return False
+    equal = len({(s.size, s.kind, s.link, s.spacing) for s in segments}) == 1
+    rotated = method.schedule is Schedule.ROTATED and method.chunks == 1
+    alone = len(list(method.jobs())) == 1
+    return alone or (equal and rotated)
 
 
 def _of_exchange(call: Call, latency_model: LatencyModel) -> Relation:

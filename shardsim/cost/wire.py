@@ -52,7 +52,8 @@ def wire_bytes(call: Call) -> Bytes:
         return call.size * through
     if call.kind is TransferKind.PERMUTE:
         shift = call.shift % n
-        if segments[0].leaving and shift:
+        on_line = segments[0].kind is DimensionKind.LINE
+        if shift and (segments[0].leaving or (on_line and segments[0].stride > 1)):
             away = shift if 2 * shift <= n else shift - n
             return call.size / n * call.group.most_leaving(0, away)
         return call.size / n * _passed_on(shift, segments[0])

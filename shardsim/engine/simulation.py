@@ -175,6 +175,7 @@ class _Simulation:
         self.routes: dict[tuple[int, Coordinate, int, int | None], tuple[Hop, ...]] = {}
         self.ticks_per_second = self._common_denominator()
         self.intervals: list[Interval] = []
+        self.barriers: dict[int, simpy.Event] = {}
         self.durations: dict[tuple[int, Fraction, Link], tuple[int, int]] = {}
         self.waiting: dict[Waiter, tuple[int | None, Need]] = {}
 
@@ -275,15 +276,21 @@ class _Simulation:
         """Waits for the step's inputs; then the chip takes part in it."""
         part = self.parts[index][chip]
         if self.overlap is Overlap.NONE:
-            before = [p.done for p in self.parts[index - 1].values()] if index else []
+            yield self._barrier(index)
         else:
             earlier = (self.parts[i].get(chip) for i in self.dependencies[index])
-            before = [p.value for p in earlier if p is not None]
-        yield self.env.all_of(before)
+            yield self.env.all_of([p.value for p in earlier if p is not None])
         part.start = self._now()
         if call is not None and call.launch:
             yield self.env.timeout(self._ticks(call.launch))
         part.ready.succeed()
+
+    def _barrier(self, index: int) -> simpy.Event:
+        """When every chip has done the step before; one event for all."""
+        if index not in self.barriers:
+            before = [p.done for p in self.parts[index - 1].values()] if index else []
+            self.barriers[index] = self.env.all_of(before)
+        return self.barriers[index]
 
     def _slice(self, index: int, chip: Coordinate) -> Process:
         part = self.parts[index][chip]

@@ -77,6 +77,11 @@ class Group:
         """Whether every step is one link that no other step uses."""
         return all(segment.is_physical for segment in self.segments)
 
+    @property
+    def rows_differ(self) -> bool:
+        """Whether a ring lost a link, so that chips of one place have not all the same rank."""
+        return bool(self._starts)
+
     @cached_property
     def shares_links(self) -> bool:
         """Whether two segments use the same links or ports: parts of one dimension, or detours."""

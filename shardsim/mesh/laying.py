@@ -46,7 +46,8 @@ def lay_mesh(
 
     Args:
         topology: The chips.
-        sizes: Axis name to size, major first; by default X, Y, Z, W over the dimensions in order.
+        sizes: Axis name to size, major first; by default X, Y, Z, W over the dimensions in order,
+            as long as the layout says, or X over all devices.
         layout: Axis name to what it lies on: a dimension, several (`x+y`), a part (`y:(4)4`); or,
             for one axis over all chips, `snake` or `ring`. By default row-major order.
         place: Where this is written, for the errors.
@@ -57,7 +58,7 @@ def lay_mesh(
         MeshError: sizes or names do not match the dimensions.
     """
     if sizes is None:
-        sizes = _default_sizes(topology, place)
+        sizes = _default_sizes(topology, layout, devices, place)
     for name in sizes:
         _check_name(name, place)
     if not sizes:
@@ -107,7 +108,17 @@ def _as_found(mesh: Mesh) -> Mesh:
     )
 
 
-def _default_sizes(topology: Topology, place: Place | None) -> dict[str, int]:
+def _default_sizes(
+    topology: Topology,
+    layout: Mapping[str, str] | None,
+    devices: Sequence[Coordinate] | None,
+    place: Place | None,
+) -> dict[str, int]:
+    """An order of chips is one axis X; the axes of a layout are as long as what they lie on."""
+    if devices is not None:
+        return {DEFAULT_NAMES[0]: topology.size}
+    if layout is not None:
+        return {name: _length(topology, name, text, place) for name, text in layout.items()}
     if len(topology.shape) > len(DEFAULT_NAMES):
         raise MeshError(
             f"{topology.name} has {len(topology.shape)} dimensions; the default mesh has 4",
@@ -115,6 +126,28 @@ def _default_sizes(topology: Topology, place: Place | None) -> dict[str, int]:
             place,
         )
     return dict(zip(DEFAULT_NAMES, topology.shape, strict=False))
+
+
+def _length(topology: Topology, axis: str, text: str, place: Place | None) -> int:
+    """How many chips an axis takes by its layout."""
+    whole = {dimension.name: dimension.size for dimension in topology.dimensions}
+    if text in ORDERS and text not in whole:
+        return topology.size
+    size = 1
+    for piece in pieces_of(text, axis, place):
+        if piece.dimension not in whole:
+            raise _no_dimension(topology, axis, piece, place)
+        size *= piece.size or whole[piece.dimension]
+    return size
+
+
+def _no_dimension(topology: Topology, axis: str, piece: Piece, place: Place | None) -> MeshError:
+    names = ", ".join(dimension.name for dimension in topology.dimensions)
+    return MeshError(
+        f"layout puts axis {axis} on dimension {piece.dimension}; {topology.name} has {names}",
+        WAYS_TO_LAY.format(axis=axis),
+        place,
+    )
 
 
 def _check_name(name: str, place: Place | None) -> None:
@@ -249,12 +282,7 @@ def _as_said(
         pieces = () if said is None else pieces_of(said, axis, place)
         for piece in pieces:
             if piece.dimension not in names:
-                raise MeshError(
-                    f"layout puts axis {axis} on dimension {piece.dimension}; "
-                    f"{topology.name} has {', '.join(names)}",
-                    WAYS_TO_LAY.format(axis=axis),
-                    place,
-                )
+                raise _no_dimension(topology, axis, piece, place)
         chosen.append(_segments(topology, axis, size, pieces, taken, place))
     return chosen
 

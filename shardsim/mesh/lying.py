@@ -17,6 +17,7 @@ from shardsim.vocabulary import DimensionKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from shardsim.hardware import Link
     from shardsim.mesh.group import Group
     from shardsim.topology import Coordinate, Dimension, Hop
 
@@ -129,6 +130,15 @@ def tracks_of(group: Group, index: int) -> set[Track]:
     return {track for _, _, hops in _steps(group, index) for hop in hops for track in hop.tracks}
 
 
+def _own_link(group: Group, track: Track) -> Link:
+    """A link or port by itself; a hop at a switch is as fast as the slower of its two ports."""
+    topology = group.mesh.topology
+    names = [dimension.name for dimension in topology.dimensions]
+    link = topology.link(track.chip, (names.index(track.dimension), track.direction))
+    assert link is not None
+    return link
+
+
 def with_crossings(group: Group, index: int) -> Segment:
     """Counts what each link carries when all chips take a step up, and one down."""
     segment = group.segments[index]
@@ -141,7 +151,7 @@ def with_crossings(group: Group, index: int) -> Segment:
         for hop in hops:
             for track in hop.tracks:
                 (ups if offset > 0 else downs).setdefault(track, []).append(lower)
-                links[track] = hop.link
+                links[track] = _own_link(group, track)
     found = set()
     for track, link in links.items():
         up, down = sorted(ups.get(track, [])), sorted(downs.get(track, []))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shardsim.comparison.collectives import SIZE_MEANS
-from shardsim.report.parts import Advice, Sentence, axis_lines, in_words, title
+from shardsim.report.parts import SIGNS, Advice, Sentence, axis_lines, in_words, title
 from shardsim.topology import spot
 from shardsim.units import format_bytes, format_rate, format_seconds
 from shardsim.vocabulary import (
@@ -36,6 +36,7 @@ SCHEDULES = {
     Schedule.ROTATED: "{n} orders at once, each with an equal share of the data",
     Schedule.BALANCED: "{n} orders at once, with shares that load all links alike",
     Schedule.SEQUENTIAL: "one order, the whole of the data",
+    Schedule.TIERED: "one tier after the other, {n} orders at once inside",
 }
 
 
@@ -163,7 +164,11 @@ def _times(run: CollectiveRun) -> Table:
     return _grid(
         [
             ("book", format_seconds(price.book), price.book_formula),
-            ("exact", format_seconds(price.exact.total), price.exact_formula),
+            (
+                "exact",
+                SIGNS[price.relation] + format_seconds(price.exact.total),
+                price.exact_formula,
+            ),
             ("simulated", format_seconds(run.simulated), _relation(run)),
         ]
     )
@@ -344,5 +349,5 @@ def _real_links(run: CollectiveRun) -> Iterator[str]:
         yield f"nothing was measured over {run.chips} chips; these are the figures of {curve.chips}"
     if calibration.source:
         yield f"source: {calibration.source}"
-    if calibration.band:
+    if calibration.band and curve.chips == run.chips:
         yield f"error: {calibration.band}"

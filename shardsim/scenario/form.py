@@ -119,6 +119,7 @@ _Schedule = Annotated[
             Schedule.ROTATED: "several orders at once, each with an equal share of the data",
             Schedule.BALANCED: "the same with shares that load all links alike",
             Schedule.SEQUENTIAL: "one order, the whole of the data",
+            Schedule.TIERED: "one tier of like links after the other, rotated inside",
         },
     ),
 ]

@@ -57,7 +57,7 @@ ONLY_FOR: dict[str, tuple[CallKind, ...]] = {
     "chunks": tuple(kind for kind in KINDS if kind is not TransferKind.PERMUTE),
 }
 OPTIONS = {"kind": "collective", "start": "--from", "end": "--to"}
-BETWEEN_TWO = "send goes between two chips: name them with --from and --to"
+BETWEEN_TWO = "send goes between two chips: name them, such as --from 0,0 --to 3,3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

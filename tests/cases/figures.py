@@ -11,7 +11,7 @@ from shardsim.comparison import CollectiveRun, run_collective
 from shardsim.cost import CollectivePrice, CostModel, Wanted
 from shardsim.mesh import lay_mesh
 from shardsim.topology import Coordinate
-from shardsim.vocabulary import Algorithm, CallKind, CollectiveKind
+from shardsim.vocabulary import Algorithm, CallKind, CollectiveKind, Schedule
 
 AG, RS, AR, A2A = CollectiveKind
 US, MS = Fraction(1, 10**6), Fraction(1, 10**3)
@@ -49,11 +49,12 @@ def price(
     *,
     mesh: Mapping[str, int] | None = None,
     algorithm: Algorithm | None = None,
+    schedule: Schedule | None = None,
     chunks: int | None = None,
 ) -> CollectivePrice:
     """The price alone, for machines that are large."""
     laid = lay_mesh(find_topology(on), mesh)
-    cost = CostModel(wanted=Wanted(algorithm, chunks=chunks))
+    cost = CostModel(wanted=Wanted(algorithm, schedule, chunks))
     group = laid.group(tuple(axes) or tuple(laid.sizes))
     return cost.collective(cost.call(kind, group, Fraction(size)))
 

@@ -128,7 +128,7 @@ NAMES = [
     ([(4, "ring")], {"algorithm": Algorithm.HALF_SHARDS, "chunks": 3}, "half_shards in 3 chunks"),
     ([(4, "ring"), (2, "line")], {}, "rotated(balanced, line)"),
     ([(4, "ring"), (2, "line")], {"schedule": Schedule.BALANCED}, "balanced(balanced, line)"),
-    ([(4, "ring"), (2, "switch")], {}, "sequential(balanced, direct)"),
+    ([(4, "ring"), (2, "switch")], {}, "rotated(balanced, direct)"),
     (
         [(4, "ring"), (4, "ring"), (4, "ring")],
         {"chunks": 2, "algorithm": Algorithm.ONE_DIRECTION},
@@ -165,8 +165,14 @@ SCHEDULES = [
     (machine((4, "ring"), (4, "ring"), links=[slower(3), LINK]), "sequential", [(0, 1)]),
     # nodes by a slow network, then inside them
     (machine((4, "switch"), (8, "switch"), links=[slower(9), LINK]), "sequential", [(0, 1)]),
-    # a switch is not rotated with others even if links are alike
-    (machine((2, "switch"), (8, "ring")), "sequential", [(0, 1)]),
+    # a switch is rotated with others where links are alike
+    (machine((2, "switch"), (8, "ring")), "rotated", [(0, 1), (1, 0)]),
+    # slices: the slow switch, then both rings at once
+    (
+        machine((2, "switch"), (4, "ring"), (8, "ring"), links=[slower(9), LINK, LINK]),
+        "tiered",
+        [(0, 1, 2), (0, 2, 1)],
+    ),
 ]
 
 

@@ -130,7 +130,7 @@ CHAINS: list[tuple[str, Topology, CallKind, dict[str, object], Terms, str]] = [
         "two tiers of switches",
         machine((2, "switch"), (4, "switch"), link=LINK),
         GATHER,
-        {},
+        {"schedule": Schedule.SEQUENTIAL},
         Terms(Fraction(6 + 36), Fraction(1)),
         "equal",
     ),

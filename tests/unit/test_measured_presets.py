@@ -170,7 +170,7 @@ def test_the_band_that_the_preset_names(gpu: str) -> None:
         assert said - 0.011 < error <= said + 0.0005
     band = machine(gpu, 8).calibration.band
     shown = [f"{share:.0%}".replace("%", " %") for share in BANDS[gpu]]
-    assert band == (
+    assert band.startswith(
         f"within {shown[2]} of the table from 16 MiB on, {shown[0]} up to 4 KiB, {shown[1]} between"
     )
 
@@ -221,5 +221,5 @@ def test_never_faster_than_the_datasheet(case: tuple[str, int, CollectiveKind], 
 
 
 def test_numbers_of_gpus_that_were_not_measured_take_the_next_smaller_curve() -> None:
-    for gpu, chips, measured in (("a100", 7, 4), ("a100", 3, 2), ("h100", 7, 2), ("h100", 4, 2)):
+    for gpu, chips, measured in (("a100", 7, 4), ("a100", 3, 2), ("h100", 7, 4), ("h100", 3, 2)):
         assert machine(gpu, chips).calibration.curve(AG, chips).chips == measured

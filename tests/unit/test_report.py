@@ -231,16 +231,22 @@ def test_w_and_a_of_each_segment() -> None:
     assert "any axis taken for a ring" not in text
 
 
+ADVICE = (
+    "! step 1: Y takes 288 µs as it lies, and 71.9 µs by layout X=x:(1)8+y:(1)8,Y=x:(8)2+y:(8)2, "
+    "where the same takes 108 µs over X instead of 91.8 µs"
+)
+
+
 def test_advice_under_the_steps() -> None:
     settings = {
         "topology": "v5e:16x16", "mesh": "X=64,Y=4", "layout": "X=x+y:(4)4,Y=y:(1)4",
         "dims": {"I": 2**22},
     }  # fmt: skip
     text = " ".join(" ".join(after("Steps", shown("AllGather_Y A[I_Y]", **settings))).split())
-    assert "! step 1: Y steps over chips of other groups and takes 288 µs; 143 µs with" in text
+    assert ADVICE in text
     given = ("--on", "v5e:16x16", "--mesh", "X=64,Y=4", "--layout", "X=x+y:(4)4,Y=y:(1)4")
     planned = command("plan", "AllGather_Y A[I_Y]", *given, "--dims", f"I={2**22}").out
-    assert "! step 1: Y steps over chips of other groups and takes 288 µs; 143 µs with" in planned
+    assert ADVICE in " ".join(planned.split())
 
 
 def test_real_links_are_told() -> None:

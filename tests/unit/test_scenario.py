@@ -481,8 +481,13 @@ WORDS = [
         "did you mean balanced?",
     ),
     ("algorithm", "in-network", ", ".join(Algorithm), "did you mean in_network?"),
-    ("schedule", "rotate", "rotated, balanced, sequential", "did you mean rotated?"),
-    ("schedule", "x", "rotated, balanced, sequential", "rotated: several orders at once, each"),
+    ("schedule", "rotate", "rotated, balanced, sequential, tiered", "did you mean rotated?"),
+    (
+        "schedule",
+        "x",
+        "rotated, balanced, sequential, tiered",
+        "rotated: several orders at once, each",
+    ),
 ]
 
 

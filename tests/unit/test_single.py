@@ -305,7 +305,7 @@ def test_settings_in_python(settings: dict[str, Any], message: str) -> None:
         (("send", "--size", "1MB", "--on", "v5e:4x4", "--from", "0,0", "--to", "0,0"),
          "error: a chip sends nothing to itself\n"),
         (("send", "--size", "1MB", "--on", "v5e:4x4", "--from", "0,0", "--to", "3,3", "--ways",
-          "3"), "error: there are 2 ways from [0, 0] to [3, 3] that share no link"),
+          "3"), "error: from [0, 0] to [3, 3] no 3 shortest ways go without sharing a link"),
     ],
 )  # fmt: skip
 def test_faults_on_the_command_line(arguments: tuple[str, ...], message: str) -> None:
