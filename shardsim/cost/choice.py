@@ -24,7 +24,6 @@ from shardsim.vocabulary import (
     Algorithm,
     CallKind,
     CollectiveKind,
-    DimensionKind,
     LatencyModel,
     Schedule,
     TransferKind,
