@@ -17,7 +17,7 @@ SLOW = [HealthCheck.too_slow]
 
 settings.register_profile("dev", max_examples=25, deadline=None, suppress_health_check=SLOW)
 settings.register_profile(
-    "ci", max_examples=100, deadline=None, derandomize=True, print_blob=True,
+    "ci", max_examples=60, deadline=None, derandomize=True, print_blob=True,
     suppress_health_check=SLOW,
 )  # fmt: skip
 settings.register_profile("nightly", max_examples=5000, deadline=None, suppress_health_check=SLOW)

@@ -28,7 +28,7 @@ from tests.relations import (
     machine,
 )
 
-IN_CI = 100
+IN_CI = 60
 """Examples of the ci profile (tests/conftest.py)."""
 
 

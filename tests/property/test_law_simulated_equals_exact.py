@@ -18,7 +18,7 @@ from shardsim.vocabulary import Algorithm, CollectiveKind, LatencyModel, Relatio
 from tests.machines import RING_ALGORITHMS, collective_plan, simulated
 from tests.strategies import links, sizes
 
-CASES = max(10, settings().max_examples // 3)
+CASES = max(10, settings().max_examples // 2)
 FABRICS = [("ring", algorithm) for algorithm in RING_ALGORITHMS] + [("line", None)]
 LINE_EXCHANGE = 20
 """AllToAll on a line has about N^3/3 messages; longer ones have a test of their own."""
