@@ -67,13 +67,11 @@ class Mesh:
         axes: Their parts, in order, are those of a seat.
         order: The chips in row-major order of the axes, where somebody gave one; else each segment
             is a part of a dimension.
-        advice: What people should know about how the axes lie.
     """
 
     topology: Topology
     axes: tuple[Axis, ...]
     order: tuple[Coordinate, ...] | None = None
-    advice: tuple[str, ...] = ()
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
