@@ -160,14 +160,9 @@ def choose_algorithm(
     own = ALGORITHMS[segment.kind]
     if wanted in own and (kind is CollectiveKind.ALL_REDUCE or wanted not in ONLY_ALL_REDUCE):
         return wanted
-    measured = any(curve.kind is kind for curve in calibration.curves)
-    if segment.kind is DimensionKind.SWITCH and measured:
+    if segment.kind is DimensionKind.SWITCH and calibration.knows(kind):
         return MEASURED_BY.get(kind, own[0])
     return own[0]
-
-
-def _is_measured(group: Group, kind: CallKind) -> bool:
-    return any(curve.kind is kind for curve in group.mesh.topology.calibration.curves)
 
 
 def make_call(
@@ -199,7 +194,8 @@ def make_call(
 
 
 def _check(kind: CallKind, group: Group, method: Method) -> None:
-    measured = MEASURED_BY.get(kind) if _is_measured(group, kind) else None
+    known = group.mesh.topology.calibration.knows(kind)
+    measured = MEASURED_BY.get(kind) if known else None
     others = ", ".join(
         word.value
         for word, segment in zip(method.algorithms, group.segments, strict=True)

@@ -107,6 +107,10 @@ class Calibration:
     source: str = ""
     band: str = ""
 
+    def knows(self, kind: CallKind) -> bool:
+        """Whether a collective was measured."""
+        return any(curve.kind is kind for curve in self.curves)
+
     def curve(self, kind: CallKind, chips: int) -> Curve:
         """The curve of the next smaller number of chips that was measured, else the smallest."""
         of_kind = sorted((c for c in self.curves if c.kind is kind), key=lambda c: c.chips)

@@ -2,18 +2,14 @@
 
 runs.py          one run of a scenario, with the three times of each step side by side
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
+running.py       runs one: any collective, or a transfer over several ways
 traffic.py       what each link carried, and the busiest of them
 advice.py        where another order of chips would be better
 others.py        the same collective by every other method
 """
 
-from shardsim.comparison.collectives import (
-    CollectiveRun,
-    Orders,
-    run_asked,
-    run_collective,
-    send_calls,
-)
+from shardsim.comparison.collectives import CollectiveRun, Orders
+from shardsim.comparison.running import run_asked, run_collective, send_calls
 from shardsim.comparison.runs import (
     Run,
     StepTimes,

@@ -19,12 +19,10 @@ from shardsim.vocabulary import Algorithm, CallKind, CollectiveKind, LatencyMode
 
 __all__ = [
     "all_gather",
-    "all_reduce",
     "all_to_all",
     "both_ways",
     "in_network",
     "permute",
-    "reduce_scatter",
     "send",
 ]
 
@@ -33,6 +31,9 @@ def all_gather(
     size: Bytes, n: int, link: Link, algorithm: Algorithm, latency_model: LatencyModel
 ) -> Terms:
     """Time of AllGather: `A[I_X] -> A[I]`, each chip ends with all V bytes.
+
+    ReduceScatter, `A[I]{U_X} -> A[I_X]` with V the unreduced array of one chip, is the same run
+    backwards and takes the same time. AllReduce, `A[I]{U_X} -> A[I]`, is the two in a row: twice.
 
     Additive model, bandwidth and latency terms:
 
@@ -45,7 +46,7 @@ def all_gather(
     Floor model: each block's term is max(a, its bytes / w) instead.
 
     Args:
-        size: V, bytes of the gathered array.
+        size: V, bytes of the gathered (the unreduced) array.
         n: N, chips along the axis.
         link: One-way bandwidth and latency.
         algorithm: How the links are used.
@@ -98,43 +99,6 @@ def _gather_floor(n: int, whole: Fraction, a: Fraction, algorithm: Algorithm) ->
             return blocks(n - 1, whole)
         case _:
             raise AssertionError(algorithm)
-
-
-def reduce_scatter(
-    size: Bytes, n: int, link: Link, algorithm: Algorithm, latency_model: LatencyModel
-) -> Terms:
-    """Time of ReduceScatter: `A[I]{U_X} -> A[I_X]`; AllGather run backwards, so the same time.
-
-    Args:
-        size: V, bytes of the unreduced array on one chip.
-        n: N, chips along the axis.
-        link: One-way bandwidth and latency.
-        algorithm: How the links are used.
-        latency_model: `additive` or `floor`.
-
-    Returns:
-        Exact seconds. Relation to simulation: EQUAL.
-    """
-    return all_gather(size, n, link, algorithm, latency_model)
-
-
-def all_reduce(
-    size: Bytes, n: int, link: Link, algorithm: Algorithm, latency_model: LatencyModel
-) -> Terms:
-    """Time of AllReduce: `A[I]{U_X} -> A[I]`; ReduceScatter, then AllGather: twice the time.
-
-    Args:
-        size: V, bytes of the unreduced array on one chip.
-        n: N, chips along the axis.
-        link: One-way bandwidth and latency.
-        algorithm: How the links are used.
-        latency_model: `additive` or `floor`.
-
-    Returns:
-        Exact seconds. Relation to simulation: EQUAL.
-    """
-    once = reduce_scatter(size, n, link, algorithm, latency_model)
-    return once + once
 
 
 def all_to_all(

@@ -3,6 +3,7 @@
 segments.py     one ring, line or switch under an axis, and how it lies on the links
 axes.py         axes and the mesh: which chip stands where
 group.py        the chips of a collective over some axes, and the ways between them
+lying.py        how a segment lies on links that are not alike, or in an order of chips
 pieces.py       the text of a layout: `x`, `x+y`, `y:(4)4`
 orders.py       chips in an order that somebody gives: a list, a snake, a ring
 laying.py       from sizes and a layout to a mesh

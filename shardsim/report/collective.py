@@ -333,7 +333,7 @@ def _order(run: CollectiveRun, order: tuple[int, ...]) -> str:
 def _real_links(run: CollectiveRun) -> Iterator[str]:
     """What stands between datasheet rates and this result, where it is from, how far it is off."""
     call, calibration = run.call, run.topology.calibration
-    measured = any(curve.kind is run.kind for curve in calibration.curves)
+    measured = calibration.knows(run.kind)
     if call.efficiency == 1 and not call.launch and not measured:
         ways = "--efficiency, --launch-overhead, or a measured chip"
         yield f"datasheet rates; real links reach less: {ways}"

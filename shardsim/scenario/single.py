@@ -36,7 +36,6 @@ SPELLINGS: dict[str, CallKind] = {
     "ar": CollectiveKind.ALL_REDUCE,
     "psum": CollectiveKind.ALL_REDUCE,
     "a2a": CollectiveKind.ALL_TO_ALL,
-    "alltoallv": CollectiveKind.ALL_TO_ALL,
     "collectivepermute": TransferKind.PERMUTE,
     "ppermute": TransferKind.PERMUTE,
     "shift": TransferKind.PERMUTE,

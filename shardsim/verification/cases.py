@@ -142,7 +142,7 @@ def _algorithms(kind: CallKind, group: Group) -> list[Algorithm]:
     if kind is TransferKind.PERMUTE:
         return []
     found: dict[Algorithm, None] = {}
-    if any(curve.kind is kind for curve in group.mesh.topology.calibration.curves):
+    if group.mesh.topology.calibration.knows(kind):
         return []  # measured curves stand for one algorithm only
     for segment in group.segments:
         for word in ALGORITHMS[segment.kind]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardsim.cost import CostModel, Terms, exact
+from shardsim.cost import CostModel, Terms
 from shardsim.cost.terms import sum_of_largest
 from shardsim.hardware import Link
 from shardsim.notation import parse
@@ -25,7 +25,7 @@ from shardsim.vocabulary import (
     Objective,
     Policy,
 )
-from tests.machines import RING_ALGORITHMS, collective_plan, machine, mesh_of, planned
+from tests.machines import RING_ALGORITHMS, call_on, collective_plan, machine, mesh_of, planned
 from tests.strategies import links, programs, sizes
 
 KINDS = st.sampled_from(CollectiveKind)
@@ -35,20 +35,17 @@ BYTES = st.fractions(min_value=1, max_value=10**12, max_denominator=64)
 MORE = st.fractions(min_value=1, max_value=50, max_denominator=64)
 ADDITIVE, FLOOR = LatencyModel.ADDITIVE, LatencyModel.FLOOR
 GATHER, EXCHANGE = CollectiveKind.ALL_GATHER, CollectiveKind.ALL_TO_ALL
-FORMS = {
-    CollectiveKind.ALL_GATHER: exact.all_gather,
-    CollectiveKind.REDUCE_SCATTER: exact.reduce_scatter,
-    CollectiveKind.ALL_REDUCE: exact.all_reduce,
-    CollectiveKind.ALL_TO_ALL: exact.all_to_all,
-}
+DIMENSIONS = {Algorithm.LINE: "line", Algorithm.DIRECT: "switch", Algorithm.RING: "switch"}
 
 
 def exact_terms(
     kind: CollectiveKind, size: Fraction, n: int, link: Link, algorithm: Algorithm,
     model: LatencyModel,
 ) -> Terms:  # fmt: skip
-    """The closed form of a collective on one ring, line or switch."""
-    return FORMS[kind](size, n, link, algorithm, model)
+    """The price of a collective on one ring, line or switch."""
+    topology = machine((n, DIMENSIONS.get(algorithm, "ring")), link=link)
+    call = call_on(topology, kind, size, algorithm=algorithm, latency_model=model)
+    return CostModel(model).collective(call).exact
 
 
 @given(KINDS, BYTES, MORE, sizes(), links(), ALGORITHMS, MODELS)
