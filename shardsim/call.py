@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shardsim.hardware import Calibration
-    from shardsim.mesh import Group, Segment
+    from shardsim.mesh import Group, Permutation, Segment
+    from shardsim.topology import Coordinate, Hop
 
 __all__ = [
     "ALGORITHMS",
@@ -136,6 +137,7 @@ class Call:
         size: V in bytes, as one group sees it.
         shift: Permute: by how many places up its one segment.
         root: Gather: the number of the chip in its group that gets everything.
+        permutation: Permute: who sends to whom, where that is no shift along a segment.
         efficiency: The share of every bandwidth that messages reach.
         launch: Seconds before the first message.
     """
@@ -146,8 +148,21 @@ class Call:
     size: Bytes
     shift: int = 1
     root: int = 0
+    permutation: Permutation | None = None
     efficiency: Fraction = Fraction(1)
     launch: Seconds = Fraction(0)
+
+    def receiver(self, sender: Coordinate, segment: int, offset: int | None) -> Coordinate:
+        """Whom a send of a step program goes to."""
+        if self.permutation is not None:
+            return self.permutation.targets[sender]
+        return self.group.receiver(sender, segment, offset)
+
+    def way(self, sender: Coordinate, segment: int, offset: int | None) -> tuple[Hop, ...]:
+        """The hops of a send of a step program."""
+        if self.permutation is not None:
+            return self.permutation.way(sender)
+        return self.group.way(sender, segment, offset)
 
 
 def choose_algorithm(
@@ -173,13 +188,14 @@ def make_call(
     *,
     shift: int = 1,
     root: int = 0,
+    permutation: Permutation | None = None,
 ) -> Call:
     """A call as the topology's calibration has it.
 
     Raises:
         PlanError: the method cannot do this collective on these segments.
     """
-    _check(kind, group, method)
+    _check(kind, group, method, placed=permutation is not None)
     curve = group.mesh.topology.calibration.curve(kind, group.size)
     return Call(
         kind=kind,
@@ -188,12 +204,13 @@ def make_call(
         size=Fraction(size),
         shift=shift,
         root=root,
+        permutation=permutation,
         efficiency=curve.efficiency(Fraction(size)),
         launch=curve.launch if group.size > 1 else Fraction(0),
     )
 
 
-def _check(kind: CallKind, group: Group, method: Method) -> None:
+def _check(kind: CallKind, group: Group, method: Method, *, placed: bool) -> None:
     known = group.mesh.topology.calibration.knows(kind)
     measured = MEASURED_BY.get(kind) if known else None
     others = ", ".join(
@@ -219,7 +236,8 @@ def _check(kind: CallKind, group: Group, method: Method) -> None:
                 f"{', '.join(group.axes)} lie on {len(group.segments)}",
                 "name one axis, or choose another algorithm",
             )
-    if kind in (TransferKind.PERMUTE, TransferKind.SEND) and len(group.segments) > 1:
+    along_one = kind is TransferKind.SEND or (kind is TransferKind.PERMUTE and not placed)
+    if along_one and len(group.segments) > 1:
         raise PlanError(
             f"a {kind.value} along {', '.join(group.axes)} crosses {len(group.segments)} segments",
             "name an axis that lies on one ring, line or switch",

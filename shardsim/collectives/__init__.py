@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from shardsim.collectives.phases import phase_program
+from shardsim.collectives.phases import permuted, phase_program
 from shardsim.collectives.steps import (
     ALL,
     Action,
@@ -68,6 +68,8 @@ IN_ONE_PIECE = (Algorithm.IN_NETWORK, Algorithm.REDUCE_BROADCAST)
 def program_of(call: Call, chip: Coordinate) -> StepProgram:
     """The step program of a chip (or of a switch that adds) in a call."""
     group = call.group
+    if call.permutation is not None:
+        return permuted(len(group.segments), group.size, call.permutation.targets[chip] != chip)
     if chip not in group:
         return switch_program(group.shape, call.method)
     root = group.root_of(chip, call.root) if call.kind is TransferKind.GATHER else None

@@ -74,6 +74,21 @@ def _may_reach(kind: CallKind, algorithm: Algorithm, size: int, there: int, here
     return (there - here) % size in {1, size - 1}
 
 
+def permuted(segments: int, size: int, moves: bool) -> StepProgram:
+    """One message to the chip that a table names, and one from another; or nothing.
+
+    Args:
+        segments: Of the group.
+        size: Chips of the group.
+        moves: Whether the chip's data goes elsewhere (and that of another chip comes here).
+    """
+    if not moves:
+        return StepProgram((), (), size)
+    channel = Channel(0, 0)
+    send = Send(0, (Piece((0,) * segments),), Action.STORE)
+    return StepProgram((Lane(channel, (send,)),), (Need(channel, 1),), size)
+
+
 def _shifted(size: int, shift: int) -> tuple[Lane, ...]:
     """One message, so many places up, the shorter way round."""
     up = shift % size

@@ -5,6 +5,7 @@ program reads this: the two meet in `comparison` and in the tests, where they mu
 
     terms.py       a time in two parts, and the prices
     exact.py       one ring, line or switch
+    permute.py     every chip to one other, by a table
     phases.py      what a collective over several segments does on each
     schedule.py    the longest chain of phases: streams and chunks
     bounds.py      the busiest link, where no form is exact
@@ -33,7 +34,7 @@ from shardsim.vocabulary import CallKind, Dtype, LatencyModel
 
 if TYPE_CHECKING:
     from shardsim.hardware import Chip
-    from shardsim.mesh import Group
+    from shardsim.mesh import Group, Permutation
 
 __all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "Terms", "Wanted"]
 
@@ -54,9 +55,12 @@ class CostModel:
         """The method of a collective of V = `size` bytes."""
         return choose_method(kind, group, size, self.wanted, self.latency_model)
 
-    def call(self, kind: CallKind, group: Group, size: Bytes) -> Call:
+    def call(
+        self, kind: CallKind, group: Group, size: Bytes, permutation: Permutation | None = None
+    ) -> Call:
         """A collective of V = `size` bytes, by its method."""
-        return make_call(kind, group, size, self.method(kind, group, size))
+        method = self.method(kind, group, size)
+        return make_call(kind, group, size, method, permutation=permutation)
 
     def collective(self, call: Call) -> CollectivePrice:
         """The price of one call."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.cost import exact
 from shardsim.cost.bounds import busiest_link, fastest_link
+from shardsim.cost.permute import permute_relation, permute_terms
 from shardsim.cost.schedule import effective_link, longest_chain
 from shardsim.cost.terms import NOTHING, Terms
 from shardsim.hardware import Link
@@ -39,10 +40,13 @@ def relation(call: Call, latency_model: LatencyModel) -> Relation:
     - Steps of several hops over shared links, and two parts of one dimension: EQUAL with one stream
       over switches and rings whose chips are equally far apart, and with rotated orders over equal
       ones (not Gather), since all chips keep step; else, and where links differ, a LOWER BOUND.
+    - A permute by a table: EQUAL where no link carries two messages, else a LOWER BOUND.
     - A switch that adds: the LIMIT of many chunks (where V/w is long against a), and a LOWER BOUND
       of any.
     """
     segments, method = call.group.segments, call.method
+    if call.permutation is not None:
+        return permute_relation(call.permutation)
     if Algorithm.IN_NETWORK in method.algorithms:
         return Relation.LIMIT
     if call.group.size == 1:
@@ -110,6 +114,8 @@ def exact_terms(call: Call, latency_model: LatencyModel) -> Terms:
 
 
 def _form(call: Call, latency_model: LatencyModel) -> Terms:
+    if call.permutation is not None:
+        return permute_terms(call, call.permutation, latency_model)
     segment = call.group.segments[0]
     algorithm = call.method.algorithms[0]
     link = effective_link(call, segment)

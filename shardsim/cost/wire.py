@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.cost.exact import both_ways
+from shardsim.cost.permute import permute_bytes
 from shardsim.cost.phases import Phase, phases
 from shardsim.hardware import Link
 from shardsim.units import Bytes
@@ -41,6 +42,8 @@ def wire_bytes(call: Call) -> Bytes:
     segments = call.group.segments
     if not segments or call.group.size == 1:
         return Fraction(0)
+    if call.permutation is not None:
+        return permute_bytes(call, call.permutation)
     n = segments[0].size
     if Algorithm.IN_NETWORK in call.method.algorithms:
         return call.size * (n + 1) / n

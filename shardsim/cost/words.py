@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.cost.permute import permute_in_words
 from shardsim.cost.phases import Phase, phases
 from shardsim.cost.relations import relation
 from shardsim.vocabulary import (
@@ -42,6 +43,9 @@ def _form(call: Call, latency_model: LatencyModel) -> str:
     segments, method = call.group.segments, call.method
     if call.group.size == 1:
         return "0"
+    if call.permutation is not None:
+        additive = latency_model is LatencyModel.ADDITIVE
+        return permute_in_words(call, call.permutation, additive=additive)
     segment, algorithm = segments[0], method.algorithms[0]
     n, additive = segment.size, latency_model is LatencyModel.ADDITIVE
     if algorithm is Algorithm.IN_NETWORK:

@@ -224,7 +224,7 @@ class _Simulation:
         assert call is not None
         key = (index, chip, lane.channel.segment, send.offset)
         if key not in self.routes:
-            self.routes[key] = call.group.way(chip, lane.channel.segment, send.offset)
+            self.routes[key] = call.way(chip, lane.channel.segment, send.offset)
         return self.routes[key]
 
     def _common_denominator(self) -> int:

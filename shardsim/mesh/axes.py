@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardsim.errors import MeshError, Place
+from shardsim.mesh.cutting import cut_parts, spanned
 from shardsim.mesh.group import Group
+from shardsim.notation.subaxes import SubAxis, sub_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shardsim.mesh.segments import Segment
     from shardsim.topology import Coordinate, Topology
@@ -102,13 +104,16 @@ class Mesh:
         return {axis.name: axis for axis in self.axes}
 
     def axis(self, name: str, place: Place | None = None) -> Axis:
-        """The axis of that name.
+        """The axis of that name, or the part of one: `X:(1)2` is the major half of X=4.
 
         Raises:
             MeshError: there is none; the message lists the axes.
         """
         if name in self._by_name:
             return self._by_name[name]
+        part = sub_axis(name)
+        if part is not None:
+            return self._part(part, place)
         names = list(self.sizes)
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         near = near or [known for known in names if known.lower() == name.lower()]
@@ -116,6 +121,29 @@ class Mesh:
         raise MeshError(
             f"axis {name} is not in the mesh; the mesh has {', '.join(names)}", hint, place
         )
+
+    def _part(self, part: SubAxis, place: Place | None) -> Axis:
+        """A part of an axis, as an axis of its own."""
+        whole = self.axis(part.axis, place)
+        if whole.size % (part.before * part.size):
+            raise MeshError(
+                f"{part} is no part of {whole.name}={whole.size}",
+                f"the parts before it times its own size must divide {whole.size}: "
+                f"{whole.name}:(1)2 is the outer half of an even axis",
+                place,
+            )
+        if cut_parts(whole.parts, self.topology, [part]) is None:
+            sizes = " x ".join(str(p.size) for p in whole.parts)
+            raise MeshError(
+                f"{part} cuts across the parts that {whole.name}={whole.size} lies on ({sizes})",
+                "take whole parts, or parts of one of them",
+                place,
+            )
+        name = str(part)
+        self._by_name[name] = Axis(name=name, size=part.size)
+        segments = self.group((name,)).segments
+        self._by_name[name] = Axis(name=name, size=part.size, segments=segments)
+        return self._by_name[name]
 
     @cached_property
     def axes_on(self) -> Mapping[int, str]:
@@ -145,7 +173,11 @@ class Mesh:
         return {seat: chip for chip, seat in self.seats.items()}
 
     def position(self, chip: Coordinate, name: str) -> int:
-        """Where a chip stands along an axis."""
+        """Where a chip stands along an axis, or along a part of one."""
+        part = sub_axis(name)
+        if part is not None:
+            after = self.axis(part.axis).size // (part.before * part.size)
+            return self.position(chip, part.axis) // after % part.size
         start, end = self._spans.get(name, (0, 0))
         seat, position = self.seats[chip], 0
         for index in range(start, end):
@@ -155,10 +187,32 @@ class Mesh:
     def group(self, names: tuple[str, ...]) -> Group:
         """The groups of chips that differ along some axes only, for one collective over them."""
         if names not in self._groups:
-            spans = [self._spans[name] for name in names]
-            picked = tuple(index for start, end in spans for index in range(start, end))
-            self._groups[names] = Group(self, names, picked)
+            parts = [part for part in map(sub_axis, names) if part is not None]
+            finer = self._cut(parts) if parts else self
+            self._groups[names] = Group(finer, names, finer._picked(names))
         return self._groups[names]
+
+    def _picked(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """The indices of the parts under some axes, which parts of axes do not cut."""
+        picked: list[int] = []
+        for name in names:
+            part = sub_axis(name)
+            start, end = self._spans[name if part is None else part.axis]
+            if part is not None:
+                first, last = spanned(self.parts[start:end], part)
+                start, end = start + first, start + last
+            picked += range(start, end)
+        return tuple(picked)
+
+    def _cut(self, parts: Sequence[SubAxis]) -> Mesh:
+        """The same mesh, the parts of its axes cut where those of the sub-axes begin and end."""
+        axes = []
+        for axis in self.axes:
+            mine = [part for part in parts if part.axis == axis.name]
+            cut = cut_parts(axis.parts, self.topology, mine)
+            assert cut is not None
+            axes.append(replace(axis, parts=cut))
+        return Mesh(topology=self.topology, axes=tuple(axes), order=self.order)
 
     @cached_property
     def _groups(self) -> dict[tuple[str, ...], Group]:

@@ -33,7 +33,9 @@ WORD = f"[{LETTER}0-9]+"
 
 DIM_NAME = re.compile(f"[{LETTER}][{LETTER}0-9]*'*")
 ARRAY_NAME = re.compile(f"[{LETTER}][{LETTER}0-9]*(?:_{WORD})*'*")
-AXIS_NAME = re.compile(f"[{UPPER}][0-9]*|(?=.*[{LOWER}])[{LETTER}][{LETTER}0-9]*")
+AXIS_NAME = re.compile(
+    f"(?:[{UPPER}][0-9]*|(?=.*[{LOWER}])[{LETTER}][{LETTER}0-9]*)(?::\\([0-9]+\\)[0-9]+)?"
+)
 _CAPITAL = re.compile(f"[{UPPER}][0-9]*'*")
 
 LOCAL = "LOCAL"  # the subscript of a dot that leaves the result unreduced
@@ -90,7 +92,7 @@ def axes_text(axes: Sequence[str]) -> str:
     """
     if not axes:
         return ""
-    if len(axes) == 1 or all(_CAPITAL.fullmatch(axis) for axis in axes):
+    if (len(axes) == 1 and ":" not in axes[0]) or all(_CAPITAL.fullmatch(axis) for axis in axes):
         return "_" + "".join(axes)
     return "_{" + ",".join(axes) + "}"
 

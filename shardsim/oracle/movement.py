@@ -14,7 +14,7 @@ import numpy as np
 
 from shardsim.collectives import Action, has_switch_program, program_of
 from shardsim.errors import SimulationError
-from shardsim.vocabulary import CollectiveKind
+from shardsim.vocabulary import CollectiveKind, TransferKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,7 +103,7 @@ def exchange(
         turn = choose(ready)
         chip, channel = turn
         send = lanes[turn][sent[turn]]
-        there = group.receiver(chip, channel.segment, send.offset)
+        there = call.receiver(chip, channel.segment, send.offset)
         place = group.place(chip) if chip in group else (0,) * len(group.segments)
         for piece in send.pieces:
             for block in _named(call, piece, place):
@@ -154,7 +154,7 @@ def _cut(
     group, before, after = step.call.group, step.operand.sharded, step.result.sharded
     here = before.block(chip)
     match step.kind:
-        case CollectiveKind.ALL_GATHER:
+        case CollectiveKind.ALL_GATHER | TransferKind.PERMUTE:
             blocks: Blocks = {group.place(one): _rubbish(array.size, array) for one in members}
             blocks[group.place(chip)] = array.reshape(-1).copy()
             return blocks
@@ -198,6 +198,9 @@ def _join(
             return blocks[group.place(chip)].reshape(shape)
         case CollectiveKind.ALL_REDUCE:
             return np.concatenate([blocks[group.place(one)] for one in members]).reshape(shape)
+        case TransferKind.PERMUTE:
+            assert step.call.permutation is not None
+            return blocks[group.place(step.call.permutation.sources[chip])].reshape(shape)
         case _:
             result = _rubbish(math.prod(shape), array).reshape(shape)
             for one in members:

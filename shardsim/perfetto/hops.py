@@ -121,10 +121,10 @@ class Hops:
 
     def _way(self, step: int, message: Message, send: Send) -> Way:
         """The hops of a message."""
-        group, (segment, _, _) = self._call(step).group, message.channel
+        call, (segment, _, _) = self._call(step), message.channel
         key = (step, message.sender, segment, send.offset)
         if key not in self._ways:
-            self._ways[key] = group.way(message.sender, segment, send.offset)
+            self._ways[key] = call.way(message.sender, segment, send.offset)
         return self._ways[key]
 
 
