@@ -181,10 +181,15 @@ class Policy(StrEnum):
 
 
 class Objective(StrEnum):
-    """What the planner makes small: exact seconds, or bytes that leave the busiest chip."""
+    """What the planner makes small.
+
+    `time`: exact seconds. `bytes`: those that leave the busiest chip. `memory`: the most that a
+    chip holds at once.
+    """
 
     TIME = "time"
     BYTES = "bytes"
+    MEMORY = "memory"
 
 
 class Relation(StrEnum):

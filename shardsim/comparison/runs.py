@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.advice import advice_for
 from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
 from shardsim.cost import CostModel, Wanted
 from shardsim.planner import CollectiveStep, MatmulStep, make_plan
+from shardsim.planner.memory import peak_memory
 from shardsim.planner.steps import step_dict, value_dict
 from shardsim.timeline import length
 from shardsim.timeline import overlap as common
@@ -317,52 +318,3 @@ def _bound(plan: Plan) -> str:
                 into["communication"] += step.price.exact.bandwidth
                 into["latency"] += step.price.exact.latency
     return max(into, key=lambda name: into[name])
-
-
-class Lifetime(NamedTuple):
-    """How long a value takes memory on a chip.
-
-    `made_by` is the step that writes it; None for an input. `read_by` are the steps after which it
-    goes; empty where it stays to the end: inputs, results, and what nobody reads.
-    """
-
-    size: Bytes
-    made_by: int | None
-    read_by: tuple[int, ...]
-
-
-def lifetimes(plan: Plan) -> tuple[Lifetime, ...]:
-    """The lifetime of each value of a plan: inputs first, then what the steps write, in order."""
-    kept = {value.number for _, value in plan.inputs} | {value.number for value in plan.results}
-    made: dict[int, tuple[Bytes, int | None]] = {
-        value.number: (value.sharded.local_bytes, None) for _, value in plan.inputs
-    }
-    readers: dict[int, list[int]] = {}
-    for index, step in enumerate(plan.steps):
-        made[step.result.number] = (step.result.sharded.local_bytes, index)
-        for name in step.reads:
-            if name not in kept:
-                readers.setdefault(name, []).append(index)
-    return tuple(
-        Lifetime(size, made_by, tuple(readers.get(name, ())))
-        for name, (size, made_by) in made.items()
-    )
-
-
-def peak_memory(plan: Plan) -> Bytes:
-    """The most bytes that arrays take on a chip at once, step after step.
-
-    Inputs stay for the whole run, and so do results; other values go after their last use. A step
-    holds what it reads and what it writes at the same time.
-    """
-    values = lifetimes(plan)
-    peak = sum((value.size for value in values if value.made_by is None), Fraction(0))
-    for index in range(len(plan.steps)):
-        live = (
-            value.size
-            for value in values
-            if (value.made_by is None or value.made_by <= index)
-            and (not value.read_by or max(value.read_by) >= index)
-        )
-        peak = max(peak, sum(live, Fraction(0)))
-    return peak

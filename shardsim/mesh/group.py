@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -298,21 +299,28 @@ def _joined(mesh: Mesh, picked: tuple[int, ...]) -> list[tuple[tuple[int, ...], 
         if pair is None:
             return joined
         (major, outer), (minor, inner) = joined[pair[0]], joined[pair[1]]
-        assert outer.dimension is not None
-        whole = piece_of(
-            mesh.topology.dimensions[outer.dimension],
-            outer.dimension,
-            inner.spacing,
-            outer.size * inner.size,
-        )
-        joined[min(pair)] = ((*major, *minor), whole)
+        joined[min(pair)] = ((*major, *minor), _together(mesh, outer, inner))
         del joined[max(pair)]
 
 
+def _together(mesh: Mesh, outer: Segment, inner: Segment) -> Segment:
+    """Two parts of one dimension as one segment."""
+    assert outer.dimension is not None
+    dimension, size = mesh.topology.dimensions[outer.dimension], outer.size * inner.size
+    if outer.spacing == inner.spacing * inner.size:
+        return piece_of(dimension, outer.dimension, inner.spacing, size)
+    reason = f"{size} of the {dimension.size} chips at switch {dimension.name}"
+    name = f"{dimension.name}:{outer.size}x{inner.size}"
+    return replace(inner, name=name, size=size, reason=reason)
+
+
 def _fit(outer: Segment, inner: Segment) -> bool:
-    """Whether the outer part's chips are as far apart as the inner part is long."""
-    return (
-        outer.dimension is not None
-        and outer.dimension == inner.dimension
-        and outer.spacing == inner.spacing * inner.size
-    )
+    """Whether the outer part's chips are as far apart as the inner part is long.
+
+    At a switch it is enough that they are further apart: any chips of it are linked with each other.
+    """
+    if outer.dimension is None or outer.dimension != inner.dimension:
+        return False
+    if outer.kind is DimensionKind.SWITCH and inner.kind is DimensionKind.SWITCH:
+        return outer.spacing > inner.spacing
+    return outer.spacing == inner.spacing * inner.size

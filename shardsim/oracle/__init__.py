@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardsim.errors import InputErrors, PlanError, ShardingError
-from shardsim.oracle.movement import Turn, run_collective
+from shardsim.oracle.movement import Turn, run_collective, within
 from shardsim.oracle.values import Shards, assemble, einsum_subscripts, scatter
 from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
 
@@ -134,17 +134,11 @@ def _multiply(step: MatmulStep, values: Mapping[int, Shards]) -> Shards:
 
 
 def _slice(step: SliceStep, shards: Shards) -> Shards:
-    """Each chip keeps the block at its position: the new axis is minor-most on its dimension."""
-    dim = step.operand.sharded.array.dim_names.index(step.dim)
-    size = step.result.sharded.local_shape[dim]
-    mesh = step.operand.sharded.mesh
-    kept = {}
-    for chip, array in shards.items():
-        start = mesh.position(chip, step.axis) * size
-        index = [slice(None)] * array.ndim
-        index[dim] = slice(start, start + size)
-        kept[chip] = array[tuple(index)]
-    return kept
+    """Each chip keeps the block that is its own afterwards, of the larger one that it has."""
+    before, after = step.operand.sharded, step.result.sharded
+    return {
+        chip: array[within(after.block(chip), before.block(chip))] for chip, array in shards.items()
+    }
 
 
 def _collective(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shardsim.planner.steps import CollectiveStep
     from shardsim.topology import Coordinate
 
-__all__ = ["Turn", "exchange", "run_collective"]
+__all__ = ["Turn", "exchange", "run_collective", "within"]
 
 RUBBISH = 1_000_003
 
@@ -139,7 +139,7 @@ def _rubbish(size: int, like: NDArray[Any]) -> NDArray[Any]:
 Region = tuple[slice, ...]
 
 
-def _within(inner: Region, outer: Region) -> Region:
+def within(inner: Region, outer: Region) -> Region:
     """The part that two regions have in common, counted from the start of the outer one."""
     return tuple(
         slice(max(a.start, b.start) - b.start, min(a.stop, b.stop) - b.start)
@@ -160,8 +160,7 @@ def _cut(
             return blocks
         case CollectiveKind.REDUCE_SCATTER:
             return {
-                group.place(one): array[_within(after.block(one), here)].flatten()
-                for one in members
+                group.place(one): array[within(after.block(one), here)].flatten() for one in members
             }
         case CollectiveKind.ALL_REDUCE:
             flat, size = array.reshape(-1), len(members)
@@ -173,7 +172,7 @@ def _cut(
         case CollectiveKind.ALL_TO_ALL:
             blocks = {}
             for one in members:
-                part = array[_within(after.block(one), here)].flatten()
+                part = array[within(after.block(one), here)].flatten()
                 for origin in members:
                     mine = origin == chip
                     blocks[*group.place(origin), *group.place(one)] = (
@@ -204,7 +203,7 @@ def _join(
         case _:
             result = _rubbish(math.prod(shape), array).reshape(shape)
             for one in members:
-                region = _within(before.block(one), here)
+                region = within(before.block(one), here)
                 key = group.place(one)
                 if step.kind is CollectiveKind.ALL_TO_ALL:
                     key = (*key, *group.place(chip))

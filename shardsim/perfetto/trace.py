@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from shardsim.comparison import lifetimes
+from shardsim.planner.memory import lifetimes
 from shardsim.errors import InputError
 from shardsim.perfetto.hops import Hops
 from shardsim.perfetto.sources import Arrival, Inbox

@@ -1,194 +1,275 @@
-"""One sharded contraction of two operands: all ways to do it, priced."""
+"""Ways to do a contraction: for each pair of operands that are multiplied, a dot; cheapest first.
+
+Operands may be multiplied in any order that the dimensions allow. What a product of some of them
+costs is kept for every layout that it can have, so that the layouts of intermediates and the order
+are chosen together (dynamic programming), not one dot after another.
+"""
 
 from __future__ import annotations
 
-import math
+import itertools
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from shardsim.planner.layout import Layout, layout_of, with_layout
-from shardsim.planner.reshard import Cost, Resharder
-from shardsim.planner.roles import (
-    LEFT_SUMS,
-    RIGHT_SUMS,
-    Pair,
-    Role,
-    Roles,
-    assignments,
-    textbook_roles,
-)
-from shardsim.planner.steps import Alternative, MatmulStep, Step, Value
-from shardsim.vocabulary import Dtype
+from shardsim.planner.dot import Dot, Pair, Placement, Side
+from shardsim.planner.layout import Layout
+from shardsim.planner.reshard import ArrayMoves
+from shardsim.planner.steps import Alternative, Step, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from shardsim.planner.atoms import Atoms
+    from shardsim.planner.reshard import Prices
+    from shardsim.planner.worth import Worth
     from shardsim.sharding import ShardedArray
 
-__all__ = ["Candidate", "candidates", "compute_dtype", "local_candidate", "pair_of"]
+__all__ = ["Candidate", "Network", "Space", "Split", "Tree"]
 
-MOST_ASSIGNMENTS = 512
-"""Beyond so many placements, only those of the four rules unless all are asked for."""
+Part = frozenset[int]
+"""Some of the operands, by number."""
+
+Tree = int | tuple["Tree", "Tree"]
+"""An order of multiplying: an operand, or two parts that are multiplied last."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A way to do the contraction, with its price."""
+class Space:
+    """Where plans are looked for: which axes may be moved, and what is made small."""
 
-    alternative: Alternative
-    cost: Cost
+    atoms: Atoms
+    prices: Prices
+    worth: Worth
 
-
-def pair_of(
-    left: ShardedArray,
-    right: ShardedArray,
-    result: ShardedArray,
-    contracted: tuple[str, ...],
-    *,
-    free: bool,
-) -> Pair:
-    """The pair's dimensions and layouts; `free` leaves the result's layout open."""
-    mesh = left.mesh
-    return Pair(
-        left=left.array.dim_names,
-        right=right.array.dim_names,
-        result=result.array.dim_names,
-        contracted=contracted,
-        left_layout=layout_of(left.array, mesh),
-        right_layout=layout_of(right.array, mesh),
-        wanted=None if free else layout_of(result.array, mesh),
-    )
+    def moves(self, sharded: ShardedArray) -> ArrayMoves:
+        """The moves of an array."""
+        return ArrayMoves(sharded, self.atoms, self.prices, self.worth)
 
 
-def compute_dtype(left: Dtype, right: Dtype) -> Dtype:
-    """The type a matmul is computed in: the wider operand's, a float before an integer.
+class Split(NamedTuple):
+    """Some operands as a product of two parts of them."""
 
-    >>> compute_dtype(Dtype.BF16, Dtype.INT8).value
-    'bf16'
-    """
-    return max(left, right, key=lambda dtype: (not dtype.is_integer, dtype.bytes))
+    left: Part
+    right: Part
+
+    @property
+    def whole(self) -> Part:
+        """Both."""
+        return self.left | self.right
 
 
-def candidates(
-    reshard: Resharder,
-    pair: Pair,
-    operands: tuple[Value, Value],
-    result: ShardedArray,
-    number: int,
-    *,
-    everything: bool,
-) -> list[Candidate]:
-    """All legal ways, cheapest first.
+class Candidate(NamedTuple):
+    """A way to do all of it: its cost, the last dot, and the placement there."""
+
+    cost: int
+    split: Split
+    placement: Placement
+
+
+Seeds = "Mapping[Layout, tuple[int, Split, Placement]]"
+
+
+class Network:
+    """A contraction of two or more operands, with what its parts cost.
 
     Args:
-        reshard: Finds and prices the moves.
-        pair: Dimensions and layouts.
-        operands: The two values.
-        result: The result with the sharding asked for (its layout is ignored where it is free).
-        number: The first free value number.
-        everything: Consider all placements, however many.
+        space: Where plans are looked for.
+        operands: The values multiplied.
+        summed: Dimensions summed over.
+        result: The result; its layout is ignored where the goal is open.
+        goal: The layout wanted; None leaves it open, but for partial sums.
+        product: Makes the array of an intermediate of some dimensions.
+        orders: The splits that may be taken; None: all that the dimensions allow.
     """
-    axes = tuple(name for name in reshard.mesh.sizes if name in pair.axes)
-    by_rule = tuple(textbook_roles(pair, axis) for axis in axes)
-    ruled = set(assignments(pair, axes, by_rule))
-    every: tuple[Role, ...] = (None, *pair.roles)
-    considered = list(ruled)
-    if everything or len(every) ** len(axes) <= MOST_ASSIGNMENTS:
-        considered = list(assignments(pair, axes, (every,) * len(axes)))
-    made = (
-        _candidate(reshard, pair, operands, result, number, roles, textbook=roles in ruled)
-        for roles in considered
-    )
-    return sorted(
-        (candidate for candidate in made if candidate is not None),
-        key=lambda c: (c.cost, not c.alternative.textbook, [s.text for s in c.alternative.steps]),
-    )
 
+    def __init__(
+        self,
+        space: Space,
+        operands: tuple[Value, ...],
+        summed: frozenset[str],
+        result: ShardedArray,
+        goal: Layout | None,
+        product: Callable[[tuple[str, ...]], ShardedArray],
+        orders: Callable[[Split], bool] | None = None,
+    ) -> None:
+        self.space = space
+        self.operands = operands
+        self.summed = summed
+        self.result = result
+        self.goal = goal
+        self.all: Part = frozenset(range(len(operands)))
+        self._product = product
+        self._orders = orders
+        self._sides: dict[Part, Side] = {}
+        self._seeds: dict[Part, dict[Layout, tuple[int, Split, Placement]]] = {}
+        self._dots: dict[Split, Dot] = {}
+        self._whole = space.moves(result)
+        self.home = self._whole.backwards(goal)
 
-def local_candidate(
-    reshard: Resharder, pair: Pair, operands: tuple[Value, Value], result: ShardedArray, number: int
-) -> Alternative | None:
-    """The plan without any communication, where the operands' shardings allow it."""
-    on: dict[str, tuple[str, ...]] = {
-        LEFT_SUMS: pair.left_layout.unreduced,
-        RIGHT_SUMS: pair.right_layout.unreduced,
-    }
-    for names, layout in ((pair.left, pair.left_layout), (pair.right, pair.right_layout)):
-        for name, axes in zip(names, layout.axes, strict=True):
-            if on.setdefault(name, axes) != axes:
-                return None
-    flat = [axis for axes in on.values() for axis in axes]
-    if len(flat) != len(set(flat)):
+    # What is multiplied with what.
+
+    def names(self, part: Part) -> tuple[str, ...]:
+        """The dimensions of a product of some operands, in order of appearance."""
+        if part == self.all:
+            return self.result.array.dim_names
+        inside = [self.operands[number].sharded.array.dim_names for number in sorted(part)]
+        outside = {
+            name
+            for number in self.all - part
+            for name in self.operands[number].sharded.array.dim_names
+        }
+        found = dict.fromkeys(itertools.chain(*inside))
+        done = self.summed - outside
+        if len(part) == 1:
+            return tuple(found)
+        return tuple(name for name in found if name not in done)
+
+    def splits(self, part: Part) -> Iterator[Split]:
+        """The ways to divide some operands in two that share a dimension (or must be multiplied)."""
+        first = min(part)
+        others = sorted(part - {first})
+        found = []
+        for count in range(len(others)):
+            for more in itertools.combinations(others, count):
+                left = frozenset((first, *more))
+                split = Split(left, part - left)
+                if self._orders is None or self._orders(split):
+                    found.append(split)
+        joined = [s for s in found if set(self.names(s.left)) & set(self.names(s.right))]
+        yield from joined or found
+
+    # What it costs.
+
+    def side(self, part: Part) -> Side:
+        """Some operands multiplied, as an operand."""
+        if part not in self._sides:
+            if len(part) == 1:
+                (number,) = part
+                moves = self.space.moves(self.operands[number].sharded)
+                layout = moves.layout()
+                self._sides[part] = Side(moves, moves.forwards(layout), layout.unreduced)
+            else:
+                moves = self.space.moves(self._product(self.names(part)))
+                costs = {layout: cost for layout, (cost, _, _) in self.seeds(part).items()}
+                self._sides[part] = Side(moves, moves.from_all(costs), self.space.atoms.names)
+        return self._sides[part]
+
+    def seeds(self, part: Part) -> Mapping[Layout, tuple[int, Split, Placement]]:
+        """For each layout that a product can be left in, how it is cheapest made."""
+        if part not in self._seeds:
+            found: dict[Layout, tuple[int, Split, Placement]] = {}
+            for split in self.splits(part):
+                for layout, (cost, placement) in self.dot(split).seeds().items():
+                    if layout not in found or cost < found[layout][0]:
+                        found[layout] = cost, split, placement
+            self._seeds[part] = found
+        return self._seeds[part]
+
+    def dot(self, split: Split) -> Dot:
+        """The last dot of some operands."""
+        if split not in self._dots:
+            names = self.names(split.whole)
+            left, right = self.names(split.left), self.names(split.right)
+            summed = tuple(name for name in left if name in right and name not in names)
+            if split.whole == self.all:
+                product = self._whole
+            else:
+                product = self.space.moves(self._product(names))
+            pair = Pair(left, right, names, summed)
+            self._dots[split] = Dot(pair, self.side(split.left), self.side(split.right), product)
+        return self._dots[split]
+
+    def cheapest(
+        self,
+        most_flops: int | None = None,
+        rank: Callable[[Placement], int] | None = None,
+    ) -> Candidate | None:
+        """The cheapest way, or None where there is none."""
+        best: Candidate | None = None
+        for split in self.splits(self.all):
+            found = self.dot(split).cheapest(self.home, most_flops, rank)
+            if found is not None and (best is None or found[0] < best.cost):
+                best = Candidate(found[0], split, found[1])
+        return best
+
+    def every(self) -> Iterator[Candidate]:
+        """Every placement of the last dot that leads to the goal, in no order."""
+        both = self.space.worth.both
+        for split in self.splits(self.all):
+            dot = self.dot(split)
+            for placement, matmul in dot.placements():
+                cost, home = dot.total(placement, matmul), self.home.to(placement.product)
+                if cost is not None and home is not None:
+                    yield Candidate(both(cost, home), split, placement)
+
+    def untouched(self) -> Candidate | None:
+        """The way that moves nothing: the two operands and the product stay as they are."""
+        split = next(self.splits(self.all))
+        dot = self.dot(split)
+        left, right = (dot.left.moves.layout(), dot.right.moves.layout())
+        for placement, matmul in dot.placements():
+            is_goal = self.goal is None or placement.product == self.goal
+            if (placement.left, placement.right) == (left, right) and is_goal:
+                self.home.to(placement.product)
+                return Candidate(matmul, split, placement)
         return None
-    roles = tuple((name, on[name]) for name in pair.roles)
-    found = _candidate(reshard, pair, operands, result, number, roles, textbook=True)
-    if found is None or len(found.alternative.steps) != 1:
-        return None
-    return found.alternative
+
+    # Its steps.
+
+    def tree(self, candidate: Candidate) -> Tree:
+        """The order in which a way multiplies."""
+        split, placement = candidate.split, candidate.placement
+        return self._tree(split.left, placement.left), self._tree(split.right, placement.right)
+
+    def _tree(self, part: Part, layout: Layout) -> Tree:
+        if len(part) == 1:
+            return min(part)
+        start, _ = self.side(part).paths.way(layout)
+        _, split, placement = self.seeds(part)[start]
+        return self._tree(split.left, placement.left), self._tree(split.right, placement.right)
+
+    def alternative(self, candidate: Candidate, number: int, *, textbook: bool) -> Alternative:
+        """A way as steps that write values from `number` on."""
+        builder = _Builder(self, number)
+        dot = self.dot(candidate.split)
+        value = builder.multiplied(dot, candidate.split, candidate.placement)
+        start = candidate.placement.product
+        moves = () if start == self.goal else self.home.way(start)[1]
+        builder.moved(self._whole, value, tuple(reversed(moves)))
+        return Alternative(steps=tuple(builder.steps), textbook=textbook)
 
 
-def _candidate(
-    reshard: Resharder,
-    pair: Pair,
-    operands: tuple[Value, Value],
-    result: ShardedArray,
-    number: int,
-    roles: Roles,
-    *,
-    textbook: bool,
-) -> Candidate | None:
-    on = dict(roles)
-    steps: list[Step] = []
-    moved: list[Value] = []
-    cost = reshard.of(Fraction(0), Fraction(0), 0)
-    sides = ((pair.left, LEFT_SUMS), (pair.right, RIGHT_SUMS))
-    for value, (names, sums) in zip(operands, sides, strict=True):
-        goal = Layout(tuple(on[name] for name in names), tuple(sorted(on.get(sums, ()))))
-        found = reshard.path(value.sharded, goal)
-        if found is None:
-            return None
-        cost = _sum(cost, found[0])
-        steps += reshard.steps(value, found[1], number + len(steps))
-        moved.append(steps[-1].result if found[1] else value)
-    natural = _natural(pair, result, on)
-    matmul = _matmul(reshard, pair, (moved[0], moved[1]), Value(number + len(steps), natural))
-    steps.append(matmul)
-    cost = _sum(cost, reshard.of(matmul.seconds, Fraction(0), 1))
-    made = layout_of(natural.array, natural.mesh)
-    found = reshard.path(natural, Layout(made.axes) if pair.wanted is None else pair.wanted)
-    if found is None:
-        return None
-    cost = _sum(cost, found[0])
-    steps += reshard.steps(matmul.result, found[1], number + len(steps))
-    return Candidate(Alternative(steps=tuple(steps), textbook=textbook), cost)
+class _Builder:
+    """Collects the steps of a way."""
 
+    def __init__(self, network: Network, number: int) -> None:
+        self.network = network
+        self.steps: list[Step] = []
+        self.first = number
 
-def _sum(first: Cost, second: Cost) -> Cost:
-    return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
+    @property
+    def number(self) -> int:
+        return self.first + len(self.steps)
 
+    def operand(self, part: Part, layout: Layout) -> Value:
+        """Some operands multiplied, in a layout."""
+        side = self.network.side(part)
+        start, moves = side.paths.way(layout)
+        if len(part) == 1:
+            value = self.network.operands[min(part)]
+        else:
+            _, split, placement = self.network.seeds(part)[start]
+            value = self.multiplied(self.network.dot(split), split, placement)
+        return self.moved(side.moves, value, moves)
 
-def _natural(pair: Pair, result: ShardedArray, on: dict[str, tuple[str, ...]]) -> ShardedArray:
-    """The result as the local matmul leaves it: with the partial sums that it makes or carries."""
-    partial = [axis for dim in pair.contracted for axis in on[dim]]
-    partial += [axis for sums in (LEFT_SUMS, RIGHT_SUMS) for axis in on.get(sums, ())]
-    layout = Layout(tuple(on[name] for name in pair.result), tuple(sorted(partial)))
-    return result.moved_to(with_layout(result.array, layout))
+    def multiplied(self, dot: Dot, split: Split, placement: Placement) -> Value:
+        left = self.operand(split.left, placement.left)
+        right = self.operand(split.right, placement.right)
+        step = dot.matmul(placement, (left, right), self.number)
+        self.steps.append(step)
+        return step.result
 
-
-def _matmul(
-    reshard: Resharder, pair: Pair, operands: tuple[Value, Value], result: Value
-) -> MatmulStep:
-    shapes: dict[str, int] = {}
-    for value in operands:
-        shapes.update(zip(value.sharded.array.dim_names, value.sharded.local_shape, strict=True))
-    flops = 2 * math.prod(shapes[dim] for dim in pair.dims)
-    traffic = sum((value.sharded.local_bytes for value in (*operands, result)), Fraction(0))
-    dtype = compute_dtype(operands[0].sharded.dtype, operands[1].sharded.dtype)
-    return MatmulStep(
-        operands=operands,
-        result=result,
-        contracted=pair.contracted,
-        flops=flops,
-        traffic=traffic,
-        dtype=dtype,
-        price=reshard.cost.matmul(flops, traffic, dtype, reshard.mesh.topology.chip),
-    )
+    def moved(self, moves: ArrayMoves, value: Value, way: tuple[object, ...]) -> Value:
+        steps = moves.steps(value, way, self.number)  # type: ignore[arg-type]
+        self.steps += steps
+        return steps[-1].result if steps else value

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING
 
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
-from shardsim.planner.contraction import candidates, local_candidate, pair_of
-from shardsim.planner.layout import Move, layout_of, without_narrow_axes
-from shardsim.planner.reshard import Resharder, check_algorithm, check_used
-from shardsim.planner.roles import Pair, reason
-from shardsim.planner.steps import (
-    Alternative,
-    Choice,
-    Plan,
-    Step,
-    Value,
-)
+from shardsim.planner.choosing import Contracting
+from shardsim.planner.methods import check_algorithm, check_used
+from shardsim.planner.reshard import Prices
+from shardsim.planner.resharding import Resharding, without_narrow_axes
+from shardsim.planner.steps import Choice, Plan, Step, Value
 from shardsim.program import arrays_of
 from shardsim.vocabulary import Objective, Policy
 
@@ -26,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shardsim.cost import CostModel
+    from shardsim.planner.layout import MoveKind
     from shardsim.program import Program
     from shardsim.sharding import ShardedArray
 
@@ -38,7 +33,7 @@ def make_plan(
     program: Program,
     cost: CostModel,
     *,
-    policy: Policy = Policy.TEXTBOOK,
+    policy: Policy = Policy.CHEAPEST,
     objective: Objective = Objective.TIME,
 ) -> Plan:
     """Plans a program.
@@ -53,7 +48,7 @@ def make_plan(
         PlanError: a statement cannot be done; it says why.
     """
     check_algorithm(cost.wanted.algorithm, program.mesh)
-    planner = _Planner(program, Resharder(program.mesh, cost, objective), policy)
+    planner = _Planner(program, Prices(program.mesh, cost), objective, policy)
     for statement in program.statements:
         try:
             planner.add(statement)
@@ -78,9 +73,12 @@ def _whole(source: Source) -> Place:
 class _Planner:
     """Plans statement after statement; what it has so far."""
 
-    def __init__(self, program: Program, reshard: Resharder, policy: Policy) -> None:
+    def __init__(
+        self, program: Program, prices: Prices, objective: Objective, policy: Policy
+    ) -> None:
         self.program = program
-        self.reshard = reshard
+        self.prices = prices
+        self.objective = objective
         self.policy = policy
         self.inputs: dict[str, Value] = {}
         self.values: dict[str, Value] = {}
@@ -88,10 +86,11 @@ class _Planner:
         self.results: list[Value] = []
         self.choices: list[Choice] = []
         self.numbers = 0
+        self.products: dict[tuple[str, ...], Array] = {}
         arrays = [array for s in program.statements for array in arrays_of(s)]
         taken = {array.name for array in arrays} | {d for a in arrays for d in a.dim_names}
         self.input_names = (name for name in _letters() if name not in taken)
-        self.product_names = (f"T{i}" for i in itertools.count(1) if f"T{i}" not in taken)
+        self.taken = taken
 
     def add(self, statement: Statement) -> None:
         match statement:
@@ -106,10 +105,6 @@ class _Planner:
             named = Value(value.number, without_narrow_axes(declared))
             self.values[statement.result.name] = named
         self.results.append(Value(value.number, declared))
-
-    def _append(self, steps: tuple[Step, ...]) -> None:
-        self.steps += steps
-        self.numbers += len(steps)
 
     def _operand(self, array: Array) -> Value:
         """The value of an array here: an input, or an earlier result, resharded if need be.
@@ -128,144 +123,150 @@ class _Planner:
                 f"{name} is {value.sharded.dtype} here; it cannot be used as {array.dtype}",
                 "leave the element type out: nothing converts",
             )
-        found = self.reshard.path(value.sharded, layout_of(array, self.program.mesh))
-        if found is None:
+        made = self._resharded(value, array)
+        if made is None:
             raise PlanError(
                 f"{name} is {value.sharded.array} here; it cannot become {array}", NO_SUMS
             )
-        steps = self.reshard.steps(value, found[1], self.numbers)
-        if steps:
-            self._choose_only(
-                f"{value.sharded.array} -> {array}",
-                f"{name} is {value.sharded.array} here, and is used as {array}",
-                steps,
-            )
-        return steps[-1].result if steps else value
+        if made.chosen.steps:
+            why = f"{name} is {value.sharded.array} here, and is used as {array}"
+            self._take(made.choice(f"{value.sharded.array} -> {array}", (why,)))
+            return made.chosen.steps[-1].result
+        return value
 
-    def _choose_only(self, text: str, why: str, steps: tuple[Step, ...]) -> None:
-        """Appends steps that have no alternative."""
-        only = Alternative(steps=steps, textbook=True)
-        self.choices.append(Choice(text=text, reasons=(why,), alternatives=(only,), chosen=only))
-        self._append(steps)
+    def _resharded(
+        self, value: Value, array: Array, kinds: frozenset[MoveKind] | None = None
+    ) -> Resharding | None:
+        """The ways to bring a value into the layout of an array; None where there is none."""
+        made = Resharding(
+            prices=self.prices,
+            objective=self.objective,
+            value=value,
+            array=array,
+            kinds=kinds,
+            number=self.numbers,
+        )
+        return made if made.is_possible else None
+
+    def _take(self, choice: Choice) -> None:
+        """Adds the steps of a choice to the plan."""
+        self.choices.append(choice)
+        self.steps += choice.chosen.steps
+        self.numbers += len(choice.chosen.steps)
 
     def _contract(self, statement: Contraction) -> Value:
-        operands = [self._operand(array) for array in statement.operands]
+        operands = tuple(self._operand(array) for array in statement.operands)
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
-        left = operands[0]
+        one_by_one = statement.local or (self.policy is Policy.TEXTBOOK and len(operands) > 2)
+        if not one_by_one:
+            summed = frozenset(itertools.chain(*statement.contracted))
+            return self._dot(statement, operands, names, summed, statement.result, str(statement))
+        left, name = operands[0], names[0]
         last = len(operands) - 2
         for index, right in enumerate(operands[1:]):
-            contracted = statement.contracted[index]
-            final = index == last
-            array = statement.result if final else self._product(left, right, contracted)
-            result = self.program.bind(array)
-            pair = pair_of(left.sharded, right.sharded, result, contracted, free=not final)
-            shown = (left.sharded.array.name or names[0], names[index + 1])
-            ways = self._ways(statement, pair, (left, right), result)
-            chosen = self._choose(statement, ways)
-            dot = Contraction(
-                operands=(left.sharded.array, right.sharded.array),
-                result=array,
-                contracted=(contracted,),
-                local=statement.local,
-            )
-            self.choices.append(
-                Choice(
-                    text=str(dot),
-                    reasons=self._reasons(pair, shown, chosen),
-                    alternatives=ways,
-                    chosen=chosen,
+            summed = statement.contracted[index]
+            is_last = index == last
+            array = statement.result if is_last else self._product(left, right, summed)
+            pair = (left, right)
+            text = str(
+                Contraction(
+                    operands=(left.sharded.array, right.sharded.array),
+                    result=array,
+                    contracted=(summed,),
+                    local=statement.local,
                 )
             )
-            self._append(chosen.steps)
-            left = chosen.steps[-1].result
+            names_here = (name, names[index + 1])
+            left = self._dot(
+                statement, pair, names_here, frozenset(summed), array, text, is_open=not is_last
+            )
+            name = left.sharded.array.name or "the product"
         return left
+
+    def _dot(
+        self,
+        statement: Contraction,
+        operands: tuple[Value, ...],
+        names: tuple[str, ...],
+        summed: frozenset[str],
+        array: Array,
+        text: str,
+        *,
+        is_open: bool = False,
+    ) -> Value:
+        """One or more dots that are planned together."""
+        made = Contracting(
+            prices=self.prices,
+            objective=self.objective,
+            policy=self.policy,
+            operands=operands,
+            names=names,
+            summed=summed,
+            result=self.program.bind(array),
+            is_open=is_open,
+            product=self._intermediate,
+            in_order=_reuses(statement),
+            number=self.numbers,
+        )
+        if statement.local:
+            chosen = made.local
+            if chosen is None:
+                raise PlanError(
+                    f"{statement} cannot be done locally: the operands' shardings differ, or the "
+                    "local result has another sharding than asked for",
+                    "write · without _LOCAL, or ask for the result that the local product leaves, "
+                    "with {U_X} for each axis X of a contracted dimension",
+                )
+        else:
+            chosen = made.chosen
+            if chosen is None:
+                raise PlanError(
+                    f"no plan gives {statement.result}",
+                    "only a contracted dimension sharded in an operand can leave the result "
+                    "unreduced",
+                )
+        self._take(Choice(text=text, chosen=chosen, explained=made))
+        return chosen.steps[-1].result
 
     def _product(self, left: Value, right: Value, contracted: tuple[str, ...]) -> Array:
         """The product of the first operands: what is left of both sides' dimensions."""
         names = (*left.sharded.array.dim_names, *right.sharded.array.dim_names)
         dims = dict.fromkeys(name for name in names if name not in contracted)
-        return Array(name=next(self.product_names), dims=tuple(Dim(name) for name in dims))
+        return self._intermediate(tuple(dims)).array
 
-    def _reasons(self, pair: Pair, names: tuple[str, str], chosen: Alternative) -> tuple[str, ...]:
-        """The rule for each axis in play, which axes are not used, and whether the rules hold."""
-        sizes = {axis: size for axis, size in self.program.mesh.sizes.items() if size > 1}
-        reasons = [
-            reason(pair, axis, names)
-            if axis in pair.axes
-            else f"{axis}: not used: its {size} chips all do the same work"
-            for axis, size in sizes.items()
-        ]
-        if not chosen.textbook and self.policy is Policy.TEXTBOOK:
-            reasons.append(
-                "no plan by these rules cuts every extent evenly, so it departs from them"
+    def _intermediate(self, dims: tuple[str, ...]) -> ShardedArray:
+        """The array of a product that no statement names; one name for the same dimensions."""
+        if dims not in self.products:
+            name = next(
+                name for name in (f"T{i}" for i in itertools.count(1)) if name not in self.taken
             )
-        elif not chosen.textbook:
-            reasons.append("the plan departs from these rules, since that costs less")
-        return tuple(reasons)
-
-    def _ways(
-        self,
-        statement: Contraction,
-        pair: Pair,
-        operands: tuple[Value, Value],
-        result: ShardedArray,
-    ) -> tuple[Alternative, ...]:
-        if statement.local:
-            only = local_candidate(self.reshard, pair, operands, result, self.numbers)
-            return () if only is None else (only,)
-        found = candidates(
-            self.reshard,
-            pair,
-            operands,
-            result,
-            self.numbers,
-            everything=self.policy is Policy.CHEAPEST,
-        )
-        return tuple(candidate.alternative for candidate in found)
-
-    def _choose(self, statement: Contraction, ways: tuple[Alternative, ...]) -> Alternative:
-        if statement.local and not ways:
-            raise PlanError(
-                f"{statement} cannot be done locally: the operands' shardings differ, or the local "
-                "result has another sharding than asked for",
-                "write · without _LOCAL, or ask for the result that the local product leaves, "
-                "with {U_X} for each axis X of a contracted dimension",
-            )
-        if not ways:
-            raise PlanError(
-                f"no plan gives {statement.result}",
-                "only a contracted dimension sharded in an operand can leave the result unreduced",
-            )
-        if self.policy is Policy.TEXTBOOK:
-            return next((way for way in ways if way.textbook), ways[0])
-        return ways[0]
+            self.taken.add(name)
+            self.products[dims] = Array(name=name, dims=tuple(Dim(dim) for dim in dims))
+        return self.program.bind(self.products[dims])
 
     def _collective(self, statement: Collective) -> Value:
         value = self._operand(statement.operand)
         self._check_dtype(statement.kind.notation, statement.result, value)
-        goal = layout_of(statement.result, self.program.mesh)
-        found = self.reshard.path(value.sharded, goal, frozenset({statement.kind}))
-        if found is None:
+        made = self._resharded(value, statement.result, frozenset({statement.kind}))
+        if made is None:
             raise self._impossible(statement)
-        return self._moved(statement, value, found[1], "as written: an explicit collective")
+        return self._moved(statement, made, ("as written: an explicit collective",))
 
     def _reshard(self, statement: Reshard) -> Value:
         value = self._operand(statement.operand)
         self._check_dtype("a reshard", statement.result, value)
-        found = self.reshard.path(value.sharded, layout_of(statement.result, self.program.mesh))
-        if found is None:
+        made = self._resharded(value, statement.result)
+        if made is None:
             raise PlanError(f"{statement.operand} cannot become {statement.result}", NO_SUMS)
-        return self._moved(statement, value, found[1], "the cheapest sequence of moves")
+        return self._moved(statement, made, made.reasons())
 
     def _moved(
-        self, statement: Collective | Reshard, value: Value, moves: tuple[Move, ...], why: str
+        self, statement: Collective | Reshard, made: Resharding, why: tuple[str, ...]
     ) -> Value:
-        """Appends the moves; the last one's result has the name that the statement gives."""
-        steps = self.reshard.steps(value, moves, self.numbers)
-        if steps:
-            steps = (*steps[:-1], _renamed(steps[-1], statement.result.name))
-        self._choose_only(str(statement), why, steps)
-        return steps[-1].result if steps else value
+        """Takes the moves; the last one's result has the name that the statement gives."""
+        self._take(made.choice(str(statement), why, name=statement.result.name))
+        steps = self.choices[-1].chosen.steps
+        return steps[-1].result if steps else made.value
 
     def _check_dtype(self, what: str, result: Array, value: Value) -> None:
         """Moves leave values as they are; a type said for the result must be theirs."""
@@ -302,8 +303,10 @@ def _letters() -> Iterator[str]:
             yield f"{letter}{count or ''}"
 
 
-def _renamed(step: Step, name: str | None) -> Step:
-    """The same step, its result under another name."""
-    sharded = step.result.sharded
-    array = replace(sharded.array, name=name)
-    return replace(step, result=Value(step.result.number, sharded.moved_to(array)))
+def _reuses(statement: Contraction) -> bool:
+    """Whether a dimension is summed at one dot and means another one later."""
+    for index, summed in enumerate(statement.contracted, start=2):
+        later = {name for array in statement.operands[index:] for name in array.dim_names}
+        if later & set(summed):
+            return True
+    return False

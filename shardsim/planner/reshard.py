@@ -1,88 +1,316 @@
-"""From one sharding of an array to another by the cheapest sequence of moves: a shortest path."""
+"""Moves of one array on a mesh: what they cost, the cheapest sequences, and their steps."""
 
 from __future__ import annotations
 
-import heapq
-import math
+import itertools
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.call import ALGORITHMS, ONLY_ALL_REDUCE
-from shardsim.errors import PlanError
-from shardsim.planner.layout import ALL_KINDS, Layout, Move, layout_of, moves, with_layout
+from shardsim.mesh import Permutation
+from shardsim.notation import Array, Dim
+from shardsim.planner.layout import Layout, Move, MoveKind, cut_alike, layouts, moves_from, moves_to
+from shardsim.planner.paths import Edge, Late, Paths
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
-from shardsim.vocabulary import Algorithm, CollectiveKind, Objective
+from shardsim.vocabulary import CollectiveKind, TransferKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from shardsim.call import Call
     from shardsim.cost import CollectivePrice, CostModel
     from shardsim.mesh import Mesh
+    from shardsim.planner.atoms import Atoms
+    from shardsim.planner.worth import Worth
     from shardsim.sharding import ShardedArray
+    from shardsim.topology import Coordinate
     from shardsim.units import Bytes
 
-__all__ = ["Cost", "Resharder", "check_algorithm", "check_used"]
+__all__ = ["ArrayMoves", "Prices", "layout_of", "with_layout"]
 
-Cost = tuple[Fraction, Fraction, int]
-FREE = Fraction(0)
+BLOCKS = (CollectiveKind.ALL_GATHER, CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
+"""Of these V is what all chips of a group hold together; of the others what one holds."""
+
+
+def layout_of(array: Array, atoms: Atoms) -> Layout:
+    """The layout that the notation says."""
+    return Layout(
+        tuple(atoms.split(dim.axes) for dim in array.dims),
+        tuple(sorted(atoms.split(array.unreduced))),
+    )
+
+
+def with_layout(array: Array, layout: Layout, atoms: Atoms) -> Array:
+    """The array under another layout."""
+    return Array(
+        name=array.name,
+        dims=tuple(
+            Dim(dim.name, atoms.joined(axes))
+            for dim, axes in zip(array.dims, layout.axes, strict=True)
+        ),
+        unreduced=atoms.joined(atoms.in_order(layout.unreduced)),
+        dtype=array.dtype,
+    )
 
 
 @dataclass(slots=True)
-class Resharder:
-    """Finds cheapest sequences on one mesh, and remembers them.
+class Prices:
+    """What collectives cost on a mesh, each priced once.
 
     Attributes:
         mesh: Where.
-        cost: The closed forms that price a move.
-        objective: What is made small; the other quantity breaks ties, then the number of steps.
+        cost: The closed forms.
     """
 
     mesh: Mesh
     cost: CostModel
-    objective: Objective
-    paths: dict[tuple[object, ...], _Paths] = field(default_factory=dict)
-    prices: dict[tuple[object, ...], tuple[Call, CollectivePrice]] = field(default_factory=dict)
+    known: dict[tuple[object, ...], tuple[Call, CollectivePrice]] = field(default_factory=dict)
+    positions: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def path(
-        self, value: ShardedArray, goal: Layout, kinds: frozenset[CollectiveKind] = ALL_KINDS
-    ) -> tuple[Cost, tuple[Move, ...]] | None:
-        """The cheapest moves from a value's layout to the goal, or None where there are none.
+    def collective(
+        self, kind: CollectiveKind, axes: tuple[str, ...], size: Bytes
+    ) -> tuple[Call, CollectivePrice]:
+        """A collective over some axes, of V = `size` bytes."""
+        key = (kind, axes, size)
+        if key not in self.known:
+            call = self.cost.call(kind, self.mesh.group(axes), size)
+            self.known[key] = call, self.cost.collective(call)
+        return self.known[key]
 
-        Args:
-            value: The array as it is.
-            goal: The layout wanted.
-            kinds: The collectives allowed; slices are allowed only together with all of them.
+    def permute(
+        self, axes: tuple[str, ...], size: Bytes, before: Layout, after: Layout, atoms: Atoms
+    ) -> tuple[Call, CollectivePrice]:
+        """A permute that brings every chip the block that another layout gives it."""
+        key = (before, after, size)
+        if key not in self.known:
+            table = Permutation(self.mesh.topology, self._targets(before, after, atoms))
+            call = self.cost.call(TransferKind.PERMUTE, self.mesh.group(axes), size, table)
+            self.known[key] = call, self.cost.collective(call)
+        return self.known[key]
+
+    def _targets(
+        self, before: Layout, after: Layout, atoms: Atoms
+    ) -> Mapping[Coordinate, Coordinate]:
+        """For each chip the one that is to have its block.
+
+        Copies of a block are told apart by the chips' positions along axes that do not cut it; so
+        a chip keeps what it may keep along axes that are idle before and after.
         """
-        start = layout_of(value.array, self.mesh)
-        axes = tuple(name for name in self.mesh.sizes if name in start.used | goal.used)
-        key = (start, axes, value.extents, value.dtype, kinds)
-        if key not in self.paths:
-            self.paths[key] = _Paths(
-                start, lambda layout: self._priced_moves(value, layout, axes, kinds)
-            )
-        return self.paths[key].to(goal)
+        idle_before = [atom for atom in atoms.names if atom not in before.used]
+        idle_after = [atom for atom in atoms.names if atom not in after.used]
+        both = [atom for atom in idle_before if atom in idle_after]
+        old = [atom for atom in idle_before if atom not in idle_after]
+        new = [atom for atom in idle_after if atom not in idle_before]
+        named = [axis for axis in self.mesh.sizes if axis not in atoms.parts]
+        same = (*both, *named, *before.unreduced)
+        chips = tuple(self.mesh.topology.coordinates())
+        own = self._addresses((*before.axes, tuple(old)), same, atoms)
+        wanted = dict(
+            zip(self._addresses((*after.axes, tuple(new)), same, atoms), chips, strict=True)
+        )
+        return {chip: wanted[address] for chip, address in zip(chips, own, strict=True)}
 
-    def steps(self, value: Value, moves: tuple[Move, ...], number: int) -> tuple[Step, ...]:
-        """The moves as plan steps that read `value` and write values from `number` on."""
+    def _addresses(
+        self, dims: Iterable[tuple[str, ...]], same: Iterable[str], atoms: Atoms
+    ) -> list[tuple[int, ...]]:
+        """For each chip its block along each dimension, then its positions along other axes."""
+        columns = []
+        for axes in dims:
+            column = [0] * self.mesh.topology.size
+            for axis in axes:
+                size = atoms.sizes[axis]
+                column = [
+                    at * size + position
+                    for at, position in zip(column, self._column(axis), strict=True)
+                ]
+            columns.append(column)
+        return list(zip(*columns, *(self._column(axis) for axis in same), strict=True))
+
+    def _column(self, axis: str) -> tuple[int, ...]:
+        """The position of every chip along an axis."""
+        if axis not in self.positions:
+            chips = self.mesh.topology.coordinates()
+            self.positions[axis] = tuple(self.mesh.position(chip, axis) for chip in chips)
+        return self.positions[axis]
+
+    def least_permute(self, block: Bytes) -> Fraction:
+        """Seconds that a permute of `block` bytes a chip takes at least."""
+        links = [segment.link for segment in self.mesh.segments]
+        if not links:
+            return Fraction(0)
+        return block / max(link.one_way_bandwidth for link in links)
+
+
+class ArrayMoves:
+    """All moves of one array, with their costs.
+
+    Attributes:
+        sharded: The array, in any layout.
+        atoms: What its axes are made of.
+        prices: Of collectives on its mesh.
+        worth: What a cost is.
+    """
+
+    def __init__(self, sharded: ShardedArray, atoms: Atoms, prices: Prices, worth: Worth) -> None:
+        self.sharded = sharded
+        self.atoms = atoms
+        self.prices = prices
+        self.worth = worth
+        self.bytes = Fraction(sharded.global_bytes)
+        self._costs: dict[tuple[object, ...], int] = {}
+        self._even: dict[tuple[int, tuple[str, ...]], bool] = {}
+        self._forwards: dict[tuple[Layout, object], Paths] = {}
+        self._backwards: dict[Layout | None, Paths] = {}
+
+    def layout(self) -> Layout:
+        """The array's own layout."""
+        return layout_of(self.sharded.array, self.atoms)
+
+    def forwards(self, start: Layout, kinds: frozenset[MoveKind] | None = None) -> Paths:
+        """Cheapest ways from a layout; `kinds`: by some moves only."""
+        key = (start, kinds)
+        if key not in self._forwards:
+            self._forwards[key] = self.from_all({start: 0}, kinds)
+        return self._forwards[key]
+
+    def from_all(
+        self, starts: Mapping[Layout, int], kinds: frozenset[MoveKind] | None = None
+    ) -> Paths:
+        """Cheapest ways from several layouts, each of which costs something already."""
+
+        def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
+            found = moves_from(layout, self.atoms.names)
+            edges = (
+                Edge(move.result, move, self._cost(layout, move))
+                for move in found
+                if (kinds is None or move.kind in kinds) and self._is_even(move.dim, move.result)
+            )
+            if kinds is not None and TransferKind.PERMUTE not in kinds:
+                return edges, None
+            return edges, self._permutes(layout, forwards=True)
+
+        return Paths(starts, walk, self.worth.both)
+
+    def backwards(self, goal: Layout | None) -> Paths:
+        """Cheapest ways to a layout; None: to any without partial sums."""
+        if goal not in self._backwards:
+
+            def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
+                edges = (
+                    Edge(before, move, self._cost(before, move))
+                    for before, move in moves_to(layout, self.atoms.names)
+                    if self.is_possible(before)
+                )
+                return edges, self._permutes(layout, forwards=False)
+
+            dims = len(self.sharded.array.dims)
+            open_goals = (Layout(cuts) for cuts in layouts(self.atoms.names, dims))
+            goals = filter(self.is_possible, open_goals) if goal is None else (goal,)
+            self._backwards[goal] = Paths(dict.fromkeys(goals, 0), walk, self.worth.both)
+        return self._backwards[goal]
+
+    def _permutes(self, layout: Layout, *, forwards: bool) -> Late | None:
+        """The permutes from (or to) a layout, where there are any."""
+        ways = tuple(self.atoms.ways(axes) for axes in layout.axes)
+        if all(count == 1 for count in ways):
+            return None
+        local = self.bytes / layout.ways(self.atoms.sizes)
+        least = self._worth(self.prices.least_permute(local), local, 2 * local)
+
+        def edges() -> Iterator[Edge]:
+            free = tuple(atom for atom in self.atoms.names if atom not in layout.unreduced)
+            sizes = tuple(self.atoms.sizes[atom] for atom in free)
+            for axes in cut_alike(free, sizes, len(layout.axes))[ways]:
+                if axes != layout.axes:
+                    other = Layout(axes, layout.unreduced)
+                    start, end = (layout, other) if forwards else (other, layout)
+                    move = Move(TransferKind.PERMUTE, self._moved(start, end), None, end)
+                    yield Edge(other, move, least, self._late_price(start, move))
+
+        return Late(least, edges)
+
+    def _late_price(self, before: Layout, move: Move) -> Callable[[], int]:
+        return lambda: self._cost(before, move)
+
+    def _moved(self, before: Layout, after: Layout) -> tuple[str, ...]:
+        """The axes along which a permute moves blocks: those that count otherwise afterwards."""
+        old, new = self._weights(before), self._weights(after)
+        return tuple(atom for atom in self.atoms.names if old.get(atom) != new.get(atom))
+
+    def _weights(self, layout: Layout) -> dict[str, tuple[int, int]]:
+        """For each axis its dimension, and how many blocks a step along it goes on."""
+        weights = {}
+        for dim, axes in enumerate(layout.axes):
+            weight = 1
+            for axis in reversed(axes):
+                weights[axis] = (dim, weight)
+                weight *= self.atoms.sizes[axis]
+        return weights
+
+    def _cost(self, before: Layout, move: Move) -> int:
+        ways = before.ways(self.atoms.sizes)
+        if move.kind is TransferKind.PERMUTE:
+            key: tuple[object, ...] = (before, move.result)
+        else:
+            key = (move.kind, frozenset(move.axes), ways)
+        if key not in self._costs:
+            local = self.bytes / ways
+            if move.kind is None:
+                after = local / self.atoms.ways(move.axes)
+                self._costs[key] = self.worth.of(Fraction(0), Fraction(0), local + after)
+            else:
+                _, price = self.priced(before, move)
+                held = local + self.bytes / move.result.ways(self.atoms.sizes)
+                self._costs[key] = self._worth(price.exact.total, price.wire_bytes, held)
+        return self._costs[key]
+
+    def _worth(self, seconds: Fraction, wire: Bytes, held: Bytes) -> int:
+        return self.worth.of(seconds, wire, held)
+
+    def priced(self, before: Layout, move: Move) -> tuple[Call, CollectivePrice]:
+        """What a move does, and its price."""
+        assert move.kind is not None
+        axes = self.atoms.joined(self.atoms.in_order(move.axes))
+        size = self.bytes / before.ways(self.atoms.sizes)
+        if move.kind in BLOCKS:
+            size *= self.atoms.ways(move.axes)
+        if isinstance(move.kind, CollectiveKind):
+            return self.prices.collective(move.kind, axes, size)
+        return self.prices.permute(axes, size, before, move.result, self.atoms)
+
+    def _is_even(self, dim: int | None, result: Layout) -> bool:
+        """Whether a dimension is cut evenly."""
+        if dim is None:
+            return True
+        key = (dim, result.axes[dim])
+        if key not in self._even:
+            self._even[key] = self.sharded.extents[dim] % self.atoms.ways(key[1]) == 0
+        return self._even[key]
+
+    def is_possible(self, layout: Layout) -> bool:
+        """Whether all dimensions are cut evenly."""
+        return all(self._is_even(dim, layout) for dim in range(len(layout.axes)))
+
+    def steps(self, value: Value, moves: Iterable[Move], number: int) -> tuple[Step, ...]:
+        """Moves as steps of a plan that read `value`, and write values from `number` on."""
         steps: list[Step] = []
-        for index, move in enumerate(moves):
-            sharded = value.sharded.moved_to(with_layout(value.sharded.array, move.result))
-            result = Value(number + index, sharded)
-            steps.append(self._step(value, move, result))
-            value = result
+        before = layout_of(value.sharded.array, self.atoms)
+        for index, move in enumerate(_slices_together(moves)):
+            array = with_layout(value.sharded.array, move.result, self.atoms)
+            result = Value(number + index, value.sharded.moved_to(array))
+            steps.append(self._step(value, before, move, result))
+            value, before = result, move.result
         return tuple(steps)
 
-    def _step(self, value: Value, move: Move, result: Value) -> Step:
+    def _step(self, value: Value, before: Layout, move: Move, result: Value) -> Step:
         dim = None if move.dim is None else value.sharded.array.dims[move.dim].name
+        axes = self.atoms.joined(move.axes)
         if move.kind is None:
-            assert dim is not None
-            return SliceStep(axis=move.axes[0], dim=dim, operand=value, result=result)
-        call, price = self._priced(move, self._size(move, value.sharded.local_bytes))
+            return SliceStep(axes=axes, operand=value, result=result)
+        call, price = self.priced(before, move)
         return CollectiveStep(
             kind=move.kind,
-            axes=move.axes,
+            axes=axes,
             call=call,
             dim=dim,
             operand=value,
@@ -90,131 +318,14 @@ class Resharder:
             price=price,
         )
 
-    def _size(self, move: Move, local: Bytes) -> Bytes:
-        """V of a move: all shards together, or the unreduced array on one chip."""
-        gathers = move.kind in {CollectiveKind.ALL_GATHER, CollectiveKind.ALL_TO_ALL}
-        return local * self.mesh.ways(move.axes) if gathers else local
 
-    def _priced(self, move: Move, size: Bytes) -> tuple[Call, CollectivePrice]:
-        """What a move does, and its price."""
-        assert move.kind is not None
-        key = (move.kind, move.axes, size)
-        if key not in self.prices:
-            call = self.cost.call(move.kind, self.mesh.group(move.axes), size)
-            self.prices[key] = call, self.cost.collective(call)
-        return self.prices[key]
-
-    def of(self, seconds: Fraction, wire: Fraction, steps: int) -> Cost:
-        """What is compared, the objective first."""
-        if self.objective is Objective.TIME:
-            return (seconds, wire, steps)
-        return (wire, seconds, steps)
-
-    def _priced_moves(
-        self,
-        value: ShardedArray,
-        layout: Layout,
-        axes: tuple[str, ...],
-        kinds: frozenset[CollectiveKind],
-    ) -> Iterator[tuple[Move, Cost]]:
-        """The moves that cut every dimension evenly, with what they cost."""
-        local = self._local_bytes(value, layout)
-        for move in moves(layout, axes, kinds):
-            if move.dim is None or self._is_even(move.result.axes[move.dim], value, move.dim):
-                yield move, self._move_cost(move, local)
-
-    def _move_cost(self, move: Move, local: Bytes) -> Cost:
-        if move.kind is None:
-            return (FREE, FREE, 1)
-        _, price = self._priced(move, self._size(move, local))
-        return self.of(price.exact.total, price.wire_bytes, 1)
-
-    def _is_even(self, axes: tuple[str, ...], value: ShardedArray, dim: int) -> bool:
-        ways = self.mesh.ways(axes)
-        return value.extents[dim] % ways == 0
-
-    def _local_bytes(self, value: ShardedArray, layout: Layout) -> Bytes:
-        ways = math.prod(self.mesh.axis(axis).size for axes in layout.axes for axis in axes)
-        return math.prod(value.extents) * value.dtype.bytes / ways
-
-
-class _Paths:
-    """Shortest paths from one layout, found (Dijkstra) only as far as they are asked for.
-
-    Ties go by the order of the layouts, so the paths are the same every time.
-    """
-
-    def __init__(
-        self, start: Layout, edges: Callable[[Layout], Iterable[tuple[Move, Cost]]]
-    ) -> None:
-        self.start = start
-        self.edges = edges
-        self.best: dict[Layout, Cost] = {start: (FREE, FREE, 0)}
-        self.came: dict[Layout, tuple[Layout, Move]] = {}
-        self.done: set[Layout] = set()
-        self.queue = [(self.best[start], start)]
-
-    def to(self, goal: Layout) -> tuple[Cost, tuple[Move, ...]] | None:
-        """The least cost and the moves, or None where the goal cannot be reached."""
-        while goal not in self.done:
-            if not self.queue:
-                return None
-            cost, layout = heapq.heappop(self.queue)
-            if layout not in self.done:
-                self.done.add(layout)
-                self._go_on(cost, layout)
-        way = []
-        layout = goal
-        while layout != self.start:
-            layout, move = self.came[layout]
-            way.append(move)
-        return self.best[goal], tuple(reversed(way))
-
-    def _go_on(self, cost: Cost, layout: Layout) -> None:
-        for move, added in self.edges(layout):
-            if move.result in self.done:
-                continue
-            total = (cost[0] + added[0], cost[1] + added[1], cost[2] + added[2])
-            if move.result not in self.best or total < self.best[move.result]:
-                self.best[move.result] = total
-                self.came[move.result] = (layout, move)
-                heapq.heappush(self.queue, (total, move.result))
-
-
-def check_algorithm(algorithm: Algorithm | None, mesh: Mesh) -> None:
-    """Refuses an algorithm that no axis of the mesh can run.
-
-    Raises:
-        PlanError: a ring is asked for and every axis is a line, or the like.
-    """
-    segments = [segment for axis in mesh.axes for segment in axis.segments]
-    kinds = {segment.kind: None for segment in segments}
-    if algorithm is None or not segments or any(algorithm in ALGORITHMS[kind] for kind in kinds):
-        return
-    needs = next(kind for kind, words in ALGORITHMS.items() if algorithm in words)
-    names = ", ".join(f"{axis.name} ({axis.reason})" for axis in mesh.axes)
-    known = [word.value for kind in kinds for word in ALGORITHMS[kind]]
-    raise PlanError(
-        f"algorithm {algorithm.value} needs a {needs.value}, "
-        f"and no axis of the mesh is one: {names}",
-        f"leave the algorithm out, or choose {' or '.join(known)}",
-    )
-
-
-def check_used(algorithm: Algorithm | None, steps: Sequence[Step]) -> None:
-    """Refuses an algorithm that none of a plan's collectives took.
-
-    Raises:
-        PlanError: each runs on something else, or is another collective.
-    """
-    collectives = [step for step in steps if isinstance(step, CollectiveStep)]
-    taken = {word.value: None for step in collectives for word in step.call.method.algorithms}
-    if algorithm is None or not collectives or algorithm.value in taken:
-        return
-    kinds = " and ".join({step.kind.notation: None for step in collectives})
-    only = " (it is for AllReduce on one axis)" if algorithm in ONLY_ALL_REDUCE else ""
-    raise PlanError(
-        f"algorithm {algorithm.value} is of no use to {kinds} here{only}; "
-        f"they take {', '.join(taken)}",
-        "leave the algorithm out",
-    )
+def _slices_together(moves: Iterable[Move]) -> Iterator[Move]:
+    """Slices that follow each other as one."""
+    for is_slice, run in itertools.groupby(moves, key=lambda move: move.kind is None):
+        some = list(run)
+        if is_slice:
+            yield Move(
+                None, tuple(axis for move in some for axis in move.axes), None, some[-1].result
+            )
+        else:
+            yield from some

@@ -5,13 +5,15 @@ Steps pass values by number. A step reads the values of earlier steps (or inputs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
-from shardsim.notation import Collective, Contraction, Reshard
+from shardsim.notation import Contraction, Reshard
+from shardsim.notation.rules import collective_head
 from shardsim.units import format_seconds, number
-from shardsim.vocabulary import CollectiveKind, Dtype, LatencyModel, Relation
+from shardsim.vocabulary import CollectiveKind, Dtype, LatencyModel, Relation, TransferKind
 
 if TYPE_CHECKING:
     from shardsim.call import Call
@@ -94,7 +96,7 @@ class MatmulStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveStep:
-    """All groups of chips along some axes run a collective at once.
+    """All groups of chips along some axes run a collective, or a permute, at once.
 
     Attributes:
         kind: Which.
@@ -106,7 +108,7 @@ class CollectiveStep:
         price: Book and exact seconds, wire bytes.
     """
 
-    kind: CollectiveKind
+    kind: CollectiveKind | TransferKind
     axes: tuple[str, ...]
     call: Call
     dim: str | None
@@ -125,22 +127,25 @@ class CollectiveStep:
         return self.kind.value
 
     @property
+    def name(self) -> str:
+        """The name for people: `AllGather`, `CollectivePermute`."""
+        if isinstance(self.kind, TransferKind):
+            return "CollectivePermute"
+        return self.kind.notation
+
+    @property
     def reads(self) -> tuple[int, ...]:
         """Numbers of the values read."""
         return (self.operand.number,)
 
     @property
     def text(self) -> str:
-        """The step in the notation."""
-        return str(
-            Collective(
-                kind=self.kind,
-                axes=self.axes,
-                dim=self.dim,
-                operand=self.operand.sharded.array,
-                result=self.result.sharded.array,
-            )
-        )
+        """The step in the notation; a permute as what it changes."""
+        if isinstance(self.kind, TransferKind):
+            before, after = self.operand.sharded.array, self.result.sharded.array
+            return str(Reshard(operand=before, result=after))
+        head = collective_head(self.kind, self.axes, self.dim)
+        return f"{head} {self.operand.sharded.array} -> {self.result.sharded.array}"
 
     @property
     def seconds(self) -> Seconds:
@@ -150,10 +155,9 @@ class CollectiveStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceStep:
-    """Every chip keeps its block of what it holds along one more axis; free."""
+    """Every chip keeps its block of what it holds along more axes; free."""
 
-    axis: str
-    dim: str
+    axes: tuple[str, ...]
     operand: Value
     result: Value
 
@@ -203,7 +207,7 @@ def step_dict(step: Step) -> dict[str, Any]:
             entry["hbm_bytes_per_chip"] = number(step.traffic)
             entry["dtype"] = step.dtype.value
         case SliceStep():
-            entry["axes"] = [step.axis]
+            entry["axes"] = list(step.axes)
         case CollectiveStep():
             entry["axes"] = list(step.axes)
             entry["algorithm"] = step.call.method.name
@@ -243,6 +247,11 @@ class Alternative:
         return sum((step.seconds for step in self.steps), Fraction(0))
 
     @property
+    def flops(self) -> Flops:
+        """On one chip, of all matmuls."""
+        return sum(step.flops for step in self.steps if isinstance(step, MatmulStep))
+
+    @property
     def wire_bytes(self) -> Bytes:
         """Bytes that leave the busiest chip."""
         collectives = (step for step in self.steps if isinstance(step, CollectiveStep))
@@ -254,25 +263,54 @@ class Alternative:
             "steps": [step_dict(step) for step in self.steps],
             "exact_seconds": float(self.seconds),
             "wire_bytes_per_chip": number(self.wire_bytes),
+            "flops_per_chip": self.flops,
             "textbook": self.textbook,
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained(Protocol):
+    """What can be said of a choice, found when it is asked for."""
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """All ways considered, the best by the objective first; the one chosen is among them."""
+
+    @property
+    def textbook(self) -> Alternative | None:
+        """The best way by the four rules, where they apply."""
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why, in sentences."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Why a collective, or one dot of a contraction, is done as it is.
+    """Why a statement, or one dot of it, is done as it is.
 
     Attributes:
         text: Which one, in the notation.
-        reasons: The rule for each axis, in sentences.
-        alternatives: All ways considered, cheapest by the objective first.
-        chosen: The one of them that the plan takes.
+        chosen: The way that the plan takes.
+        explained: Knows the rest.
     """
 
     text: str
-    reasons: tuple[str, ...]
-    alternatives: tuple[Alternative, ...]
     chosen: Alternative
+    explained: Explained = field(compare=False, repr=False)
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        """The rule for each axis, and what else there is to say, in sentences."""
+        return self.explained.reasons()
+
+    @cached_property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """All ways considered, the best by the objective first."""
+        return self.explained.alternatives
+
+    @cached_property
+    def textbook(self) -> Alternative | None:
+        """The best way by the four rules, where they apply."""
+        return self.explained.textbook
 
     def to_dict(self) -> dict[str, Any]:
         """An entry of `choices` in the JSON."""

@@ -115,7 +115,7 @@ def check_methods(document: Document, form: MachineForm, mesh: Mesh) -> None:
         InputError: one of them.
         InputErrors: both.
     """
-    from shardsim.planner.reshard import check_algorithm
+    from shardsim.planner.methods import check_algorithm
 
     faults = Faults()
     try:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from shardsim.api import run
-from shardsim.comparison import Run, lifetimes
-from shardsim.comparison.runs import Lifetime, peak_memory
+from shardsim.comparison import Run
+from shardsim.planner.memory import Lifetime, lifetimes, peak_memory
 from shardsim.vocabulary import Overlap
 from tests.machines import machine, planned
 

@@ -1,0 +1,78 @@
+"""How long values take memory on a chip, and the most that they take together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shardsim.planner.steps import Plan, Step, Value
+    from shardsim.units import Bytes
+
+__all__ = ["Lifetime", "lifetimes", "peak_bytes", "peak_memory"]
+
+
+class Lifetime(NamedTuple):
+    """How long a value takes memory on a chip.
+
+    `made_by` is the step that writes it; None for an input. `read_by` are the steps after which it
+    goes; empty where it stays to the end: inputs, results, and what nobody reads.
+    """
+
+    size: Bytes
+    made_by: int | None
+    read_by: tuple[int, ...]
+
+
+def lifetimes(plan: Plan) -> tuple[Lifetime, ...]:
+    """The lifetime of each value of a plan: inputs first, then what the steps write, in order."""
+    return _lifetimes([value for _, value in plan.inputs], plan.steps, plan.results)
+
+
+def _lifetimes(
+    inputs: Iterable[Value], steps: Sequence[Step], results: Iterable[Value]
+) -> tuple[Lifetime, ...]:
+    made: dict[int, tuple[Bytes, int | None]] = {
+        value.number: (value.sharded.local_bytes, None) for value in inputs
+    }
+    kept = {*made, *(value.number for value in results)}
+    readers: dict[int, list[int]] = {}
+    for index, step in enumerate(steps):
+        made[step.result.number] = (step.result.sharded.local_bytes, index)
+        for name in step.reads:
+            if name not in kept:
+                readers.setdefault(name, []).append(index)
+    return tuple(
+        Lifetime(size, made_by, tuple(readers.get(name, ())))
+        for name, (size, made_by) in made.items()
+    )
+
+
+def peak_memory(plan: Plan) -> Bytes:
+    """The most bytes that arrays take on a chip at once, step after step.
+
+    Inputs stay for the whole run, and so do results; other values go after their last use. A step
+    holds what it reads and what it writes at the same time.
+    """
+    return _peak(lifetimes(plan), len(plan.steps))
+
+
+def peak_bytes(inputs: Iterable[Value], steps: Sequence[Step]) -> Bytes:
+    """The same of some steps by themselves; what the last one writes is their result."""
+    results = [step.result for step in steps[-1:]]
+    return _peak(_lifetimes(inputs, steps, results), len(steps))
+
+
+def _peak(values: Sequence[Lifetime], steps: int) -> Bytes:
+    peak = sum((value.size for value in values if value.made_by is None), Fraction(0))
+    for index in range(steps):
+        live = (
+            value.size
+            for value in values
+            if (value.made_by is None or value.made_by <= index)
+            and (not value.read_by or max(value.read_by) >= index)
+        )
+        peak = max(peak, sum(live, Fraction(0)))
+    return peak

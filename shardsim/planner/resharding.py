@@ -1,0 +1,154 @@
+"""One array from one sharding to another: the cheapest moves, and other ways to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shardsim.notation import Array, Dim
+from shardsim.planner.atoms import Atoms
+from shardsim.planner.memory import peak_bytes
+from shardsim.planner.reshard import ArrayMoves, Prices, layout_of
+from shardsim.planner.steps import Alternative, Choice, Step, Value
+from shardsim.planner.worth import Worth
+from shardsim.vocabulary import CollectiveKind, Objective
+
+if TYPE_CHECKING:
+    from shardsim.planner.layout import Layout, Move, MoveKind
+    from shardsim.sharding import ShardedArray
+
+__all__ = ["Resharding", "without_narrow_axes"]
+
+
+def without_narrow_axes(sharded: ShardedArray) -> ShardedArray:
+    """The same array without its axes of size 1: sharded over one chip is not sharded."""
+    mesh, array = sharded.mesh, sharded.array
+
+    def wide(axes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(axis for axis in axes if mesh.axis(axis).size > 1)
+
+    dims = tuple(Dim(dim.name, wide(dim.axes)) for dim in array.dims)
+    return sharded.moved_to(
+        Array(name=array.name, dims=dims, unreduced=wide(array.unreduced), dtype=array.dtype)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resharding:
+    """One array to be brought into another layout.
+
+    Attributes:
+        prices: Of collectives on the mesh.
+        objective: What is made small.
+        value: The array as it is.
+        array: As it is to be.
+        kinds: By these moves only; None: by all.
+        number: The first free value number.
+    """
+
+    prices: Prices
+    objective: Objective
+    value: Value
+    array: Array
+    kinds: frozenset[MoveKind] | None = None
+    number: int
+
+    @cached_property
+    def _moves(self) -> ArrayMoves:
+        arrays = (self.value.sharded.array, self.array)
+        named = [axis for array in arrays for axis in (*array.axes, *array.unreduced)]
+        atoms = Atoms.of(self.prices.mesh, named, cut=self.kinds is None)
+        return ArrayMoves(self.value.sharded, atoms, self.prices, Worth(self.objective))
+
+    @cached_property
+    def _goal(self) -> Layout:
+        return layout_of(self.array, self._moves.atoms)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is a way."""
+        return self._moves.forwards(self._moves.layout(), self.kinds).to(self._goal) is not None
+
+    @cached_property
+    def chosen(self) -> Alternative:
+        """The cheapest way."""
+        paths = self._moves.forwards(self._moves.layout(), self.kinds)
+        assert paths.to(self._goal) is not None
+        return self._alternative(paths.way(self._goal)[1])
+
+    def _alternative(self, moves: tuple[Move, ...]) -> Alternative:
+        return Alternative(steps=self._moves.steps(self.value, moves, self.number), textbook=True)
+
+    def _ways(self) -> list[Alternative]:
+        """By gathers and slices alone, without permutes, and with everything."""
+        sums: set[MoveKind] = {CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER}
+        gathers = frozenset({CollectiveKind.ALL_GATHER, CollectiveKind.ALL_REDUCE, None})
+        some = (gathers, frozenset({*sums, *CollectiveKind, None}))
+        ways = []
+        for kinds in some if self.kinds is None else ():
+            paths = self._moves.forwards(self._moves.layout(), kinds)
+            if paths.to(self._goal) is not None:
+                ways.append(self._alternative(paths.way(self._goal)[1]))
+        return ways
+
+    @cached_property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The cheapest way, then others that differ."""
+        ways = {tuple(step.text for step in way.steps): way for way in self._ways()}
+        ways[tuple(step.text for step in self.chosen.steps)] = self.chosen
+        return tuple(sorted(ways.values(), key=lambda w: (self._measure(w), w is not self.chosen)))
+
+    def _measure(self, way: Alternative) -> tuple[object, ...]:
+        match self.objective:
+            case Objective.TIME:
+                return (way.seconds, way.wire_bytes, len(way.steps))
+            case Objective.BYTES:
+                return (way.wire_bytes, way.seconds, len(way.steps))
+            case Objective.MEMORY:
+                return (peak_bytes([self.value], way.steps), way.seconds, len(way.steps))
+
+    def choice(self, text: str, why: tuple[str, ...], name: str | None = "") -> Choice:
+        """The same as a choice of a plan.
+
+        Args:
+            text: What is done, in the notation.
+            why: Sentences.
+            name: Of the result, where it is to have another.
+        """
+        chosen = self.chosen
+        if name != "" and chosen.steps:
+            last = _renamed(chosen.steps[-1], name)
+            chosen = replace(chosen, steps=(*chosen.steps[:-1], last))
+        return Choice(text=text, chosen=chosen, explained=_Explained(self, chosen, why))
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why this way."""
+        return ("the cheapest sequence of moves",)
+
+
+@dataclass(frozen=True)
+class _Explained:
+    resharding: Resharding
+    chosen: Alternative
+    why: tuple[str, ...]
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        found = self.resharding.alternatives
+        own = self.resharding.chosen
+        return tuple(self.chosen if way is own else way for way in found)
+
+    @property
+    def textbook(self) -> Alternative | None:
+        return None
+
+    def reasons(self) -> tuple[str, ...]:
+        return self.why
+
+
+def _renamed(step: Step, name: str | None) -> Step:
+    """The same step, its result under another name."""
+    sharded = step.result.sharded
+    array = replace(sharded.array, name=name)
+    return replace(step, result=Value(step.result.number, sharded.moved_to(array)))
