@@ -328,7 +328,7 @@ class Lifetime(NamedTuple):
     """How long a value takes memory on a chip.
 
     `made_by` is the step that writes it; None for an input. `read_by` are the steps after which it
-    goes; empty where it stays to the end: inputs, results, and what nobody reads.
+    goes; empty where it stays to the end: inputs, and results that no later statement reads.
     """
 
     size: Bytes
@@ -338,7 +338,9 @@ class Lifetime(NamedTuple):
 
 def lifetimes(plan: Plan) -> tuple[Lifetime, ...]:
     """The lifetime of each value of a plan: inputs first, then what the steps write, in order."""
-    kept = {value.number for _, value in plan.inputs} | {value.number for value in plan.results}
+    read = {name for step in plan.steps for name in step.reads}
+    ends = {value.number for value in plan.results} - read | {plan.result.number}
+    kept = {value.number for _, value in plan.inputs} | ends
     made: dict[int, tuple[Bytes, int | None]] = {
         value.number: (value.sharded.local_bytes, None) for _, value in plan.inputs
     }
@@ -357,8 +359,8 @@ def lifetimes(plan: Plan) -> tuple[Lifetime, ...]:
 def peak_memory(plan: Plan) -> Bytes:
     """The most bytes that arrays take on a chip at once, step after step.
 
-    Inputs stay for the whole run, and so do results; other values go after their last use. A step
-    holds what it reads and what it writes at the same time.
+    Inputs stay for the whole run, and so do results that no later statement reads; other values go
+    after their last use. A step holds what it reads and what it writes at the same time.
     """
     values = lifetimes(plan)
     peak = sum((value.size for value in values if value.made_by is None), Fraction(0))
