@@ -29,11 +29,12 @@ BAR = 56
 
 def compare_report(compared: Compared) -> RenderableType:
     """Head, table, bars, notes, steps and expectations of all strategies."""
-    machines = [_machine(row.run.plan) for row in compared.rows]
-    shared = {part for part in machines[0] if all(part in machine for machine in machines)}
+    settings = [_settings(row.run.plan) for row in compared.rows]
+    shared = [part for part in settings[0] if all(part in others for others in settings)]
     parts: list[RenderableType] = [Text(compared.name, style="bold")]
-    parts += [Sentence(part) for part in machines[0] if part in shared]
-    parts += [title("Strategies"), _table(compared), *_warnings(compared)]
+    if shared:
+        parts.append(Sentence(_told(shared)))
+    parts += [title("Strategies, simulated"), _table(compared), *_warnings(compared)]
     if any(row.seconds for row in compared.rows):
         legend = "= compute, # communication that nothing hides, . neither"
         parts += [title(f"Time of the last chip: {legend}"), *_bars(compared)]
@@ -41,36 +42,46 @@ def compare_report(compared: Compared) -> RenderableType:
         parts.append(title("Notes"))
         parts += [Sentence(f"{row.name}: {row.note}") for row in compared.rows if row.note]
     parts.append(title("What each does"))
-    for row, machine in zip(compared.rows, machines, strict=True):
-        parts.append(Sentence(f"{row.name}: {_steps(row)}"))
-        parts += [Sentence(f"   {part}") for part in machine if part not in shared]
+    for row, said in zip(compared.rows, settings, strict=True):
+        own = _told([part for part in said if part not in shared])
+        parts.append(Sentence(f"{row.name}{f', {own}' if own else ''}: {_steps(row)}"))
     parts += _expectations(compared)
     return Group(*parts)
 
 
-def _machine(plan: Plan) -> list[str]:
-    """Where a plan runs and with which sizes, in parts that strategies may share."""
-    topology = plan.mesh.topology
-    sizes = " ".join(f"{axis.name}={axis.size}" for axis in plan.mesh.axes)
-    extents = " ".join(f"{dim}={size}" for dim, size in plan.program.extents)
-    types = plan.program.dtypes
-    names = [f"{name} {dtype.value}" for name, dtype in types.by_name]
+def _settings(plan: Plan) -> list[tuple[str, str]]:
+    """Where a plan runs and with which sizes, in parts that strategies may share, with a label."""
+    topology, types = plan.mesh.topology, plan.program.dtypes
+    chips = f"{topology.size:,} x {topology.chip.title or topology.chip.name}"
     return [
-        f"on {topology.name}: {topology.size:,} x {topology.chip.title or topology.chip.name}",
-        f"mesh {sizes}",
-        f"dims {extents}",
-        ", ".join([types.default.value, *names]),
+        ("on", f"{topology.name}: {chips}"),
+        ("mesh", " ".join(f"{axis.name}={axis.size}" for axis in plan.mesh.axes)),
+        *(("dims", f"{dim}={size}") for dim, size in plan.program.extents),
+        ("dtype", types.default.value),
+        *(("dtype", f"{name}={dtype.value}") for name, dtype in types.by_name),
     ]
+
+
+def _told(settings: list[tuple[str, str]]) -> str:
+    """Settings in a line, each label once.
+
+    >>> _told([("mesh", "X=4"), ("dims", "I=64"), ("dims", "J=64")])
+    'mesh X=4; dims I=64 J=64'
+    """
+    by_label: dict[str, list[str]] = {}
+    for label, text in settings:
+        by_label.setdefault(label, []).append(text)
+    return "; ".join(f"{label} {' '.join(texts)}" for label, texts in by_label.items())
 
 
 def _table(compared: Compared) -> Table:
     table = new_table(
         "",
-        "simulated",
+        "time",
         "at least",
         "at most",
         "exposed",
-        "wire/chip",
+        "on wire",
         "memory",
         "bound by",
         "slower",
@@ -122,7 +133,7 @@ def _warnings(compared: Compared) -> Iterator[RenderableType]:
         yield Advice("no strategy fits, so the quickest of all is called the best")
     if len(compared.by_work) == 1:
         return
-    yield Advice("the strategies do not compute the same, and their FLOPs differ; alike are:")
+    yield Advice("the strategies compute different things, and their FLOPs differ; those alike:")
     for work, group in compared.by_work.items():
         result = ", ".join(f"{dim}={size}" for dim, size in work)
         others = [
@@ -191,9 +202,9 @@ def _short(times: StepTimes) -> str:
 
 def _expectations(compared: Compared) -> list[RenderableType]:
     lines: list[RenderableType] = [
-        Text(
-            f"  {'met' if check.met else 'NOT MET'}: {row.name}: {check.text}",
-            style="green" if check.met else "bold red",
+        Sentence(
+            f"{'met' if check.met else 'NOT MET'}: {row.name}: {check.text}",
+            "green" if check.met else "bold red",
         )
         for row in compared.rows
         for check in row.run.checks()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -175,6 +175,7 @@ def one_strategy(document: Document, strategy: str, default_name: str) -> tuple[
 
 
 def _default_name(document: Document, default_name: str, strategy: str) -> str:
+    """The name of a strategy as a scenario: that of the file, and its own."""
     return f"{document.data.get('name') or default_name}: {strategy}"
 
 
@@ -237,6 +238,8 @@ def _alone(document: Document, strategy: str) -> tuple[Document, _Used | None]:
     With it the dimensions and the arrays that the program has; None where it cannot be read.
     """
     part = merged(document, strategy)
+    if isinstance(part.data.get("name"), str):  # that of the file, which is part of the default
+        part = replace(part, data={key: v for key, v in part.data.items() if key != "name"})
     if not part.has("program"):
         return part, None
     try:
@@ -264,8 +267,8 @@ def _used_by_none(
         for name in said:
             if name in used or (key == "dtype" and name == "default"):
                 continue
-            what = "dimension" if key == "dims" else "array"
-            why = f"{key} names {name!r}, which is a {what} of no strategy; they have "
+            what = "a dimension" if key == "dims" else "an array"
+            why = f"{key} names {name!r}, which is {what} of no strategy; they have "
             hint = nearest(name, used) or "remove it"
             place = base.key_place(key, name)
             faults.append(ShardingError(why + ", ".join(used), hint, place))
