@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from shardsim.comparison import run_comparison
 from shardsim.errors import InputError, InputErrors, PlanError, ShardsimError
@@ -241,3 +243,19 @@ def test_a_file_without_strategies(folder: Path) -> None:
     assert fault.hint.startswith("to run it: shardsim run f.yaml; or give it some: strategies: {")
     with pytest.raises(InputError, match=r"f\.yaml has no strategies, and strategy .wide. is"):
         load_scenario("f.yaml", "wide")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(data=st.data())
+def test_a_damaged_file_is_read_or_refused(folder: Path, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(FILE)))
+    end = data.draw(st.integers(start, min(start + 20, len(FILE))))
+    noise = data.draw(
+        st.sampled_from(["{}", "[]", "null", "I=4", "*a", "&a "]) | st.text(max_size=4)
+    )
+    Path("f.yaml").write_text(FILE[:start] + noise + FILE[end:], encoding="utf-8")
+    for strategy in (None, "wide"):
+        try:
+            load_scenario("f.yaml", strategy) if strategy else load_comparison("f.yaml")
+        except ShardsimError as error:
+            str(error).encode()
