@@ -13,14 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shardsim.api import collective, plan, run, verify
-    from shardsim.comparison import CollectiveRun, Run
+    from shardsim.api import collective, compare, plan, run, verify
+    from shardsim.comparison import CollectiveRun, Compared, Run
     from shardsim.errors import ShardsimError
     from shardsim.mesh import Mesh
     from shardsim.notation import parse
     from shardsim.oracle import execute
     from shardsim.planner import Plan
-    from shardsim.scenario import Scenario, load_scenario
+    from shardsim.scenario import Comparison, Scenario, load_comparison, load_scenario
     from shardsim.timeline import Timeline
     from shardsim.topology import Topology
     from shardsim.vocabulary import Dtype
@@ -29,6 +29,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "CollectiveRun": "comparison",
+    "Compared": "comparison",
+    "Comparison": "scenario",
     "Dtype": "vocabulary",
     "Mesh": "mesh",
     "Plan": "planner",
@@ -38,7 +40,9 @@ _HOME = {
     "Timeline": "timeline",
     "Topology": "topology",
     "collective": "api",
+    "compare": "api",
     "execute": "oracle",
+    "load_comparison": "scenario",
     "load_scenario": "scenario",
     "parse": "notation",
     "plan": "api",
@@ -48,6 +52,8 @@ _HOME = {
 
 __all__ = [
     "CollectiveRun",
+    "Compared",
+    "Comparison",
     "Dtype",
     "Mesh",
     "Plan",
@@ -57,7 +63,9 @@ __all__ = [
     "Timeline",
     "Topology",
     "collective",
+    "compare",
     "execute",
+    "load_comparison",
     "load_scenario",
     "parse",
     "plan",

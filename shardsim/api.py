@@ -8,17 +8,17 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from shardsim.comparison import CollectiveRun, Run
+    from shardsim.comparison import CollectiveRun, Compared, Run
     from shardsim.notation import Statement
     from shardsim.planner import Plan
-    from shardsim.scenario import Scenario
+    from shardsim.scenario import Comparison, Scenario
     from shardsim.topology import Topology
     from shardsim.verification import Verification
 
     On = str | os.PathLike[str] | Mapping[str, object] | Topology
     What = Scenario | str | Statement | Sequence[str | Statement]
 
-__all__ = ["collective", "plan", "run", "verify"]
+__all__ = ["collective", "compare", "plan", "run", "verify"]
 
 
 def plan(what: What, **settings: Any) -> Plan:
@@ -66,6 +66,38 @@ def run(what: What, **settings: Any) -> Run:
     from shardsim.comparison import run_scenario
 
     return run_scenario(_scenario(what, settings))
+
+
+def compare(what: Comparison | str | os.PathLike[str], **changes: str) -> Compared:
+    """Runs the strategies of a scenario file side by side.
+
+    Args:
+        what: The file, or what `load_comparison` makes of it.
+        changes: With a file: texts as on the command line that stand in for what it says outside
+            of its strategies.
+
+    Returns:
+        What came out: `rows` with a `run` each, `best`, `slowdown(row)`, `to_dict()`.
+
+    Raises:
+        ShardsimError: the input is at fault; the message names the place and the way out.
+
+    >>> found = compare("compare-sharded-contraction")
+    >>> found.best.name, [row.fits for row in found.rows]
+    ('scatter the products', [True, True, True])
+    """
+    from shardsim.comparison import run_comparison
+    from shardsim.errors import ScenarioError
+    from shardsim.scenario import Comparison, load_comparison
+
+    if not isinstance(what, Comparison):
+        return run_comparison(load_comparison(what, **changes))
+    if changes:
+        raise ScenarioError(
+            f"{', '.join(changes)}: not together with a comparison, which says this itself",
+            "leave them out, or give the file instead",
+        )
+    return run_comparison(what)
 
 
 def collective(kind: str, **settings: Any) -> CollectiveRun:

@@ -1,4 +1,4 @@
-"""The command line: `run`, `plan`, `collective`, `show`, `verify`.
+"""The command line: `run`, `plan`, `compare`, `collective`, `show`, `verify`.
 
 Results go to stdout, diagnostics to stderr. Exit 0 ok, 1 an expectation failed, 2 bad input. Every
 command imports what it needs when it runs, so `--help` is quick.
@@ -103,6 +103,9 @@ LatencyOption = Annotated[
 OverlapOption = Annotated[
     str | None, typer.Option(help="none: step after step; async: when the inputs are there.")
 ]
+StrategyOption = Annotated[
+    str | None, typer.Option(help="Which of the strategies of a file.", metavar="NAME")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -136,6 +139,7 @@ def run(
     latency_model: LatencyOption = None,
     efficiency: EfficiencyOption = None,
     launch_overhead: LaunchOption = None,
+    strategy: StrategyOption = None,
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace for Perfetto (ui.perfetto.dev) here.")
     ] = None,
@@ -146,6 +150,7 @@ def run(
 
     scenario = _scenario(
         what,
+        strategy,
         topology=topology,
         mesh=mesh,
         layout=layout,
@@ -200,6 +205,7 @@ def plan(
     latency_model: LatencyOption = None,
     efficiency: EfficiencyOption = None,
     launch_overhead: LaunchOption = None,
+    strategy: StrategyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan only: the steps, the rule behind them, and the other ways with their prices."""
@@ -207,6 +213,7 @@ def plan(
 
     scenario = _scenario(
         what,
+        strategy,
         topology=topology,
         mesh=mesh,
         layout=layout,
@@ -230,6 +237,68 @@ def plan(
 
         report = plan_report(made, scenario.name, scenario.options.objective)
         _write(render(report, sys.stdout))
+
+
+@app.command(short_help="The strategies of a scenario file, side by side.")
+def compare(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file with strategies.")],
+    *,
+    topology: TopologyOption = None,
+    mesh: MeshOption = None,
+    layout: LayoutOption = None,
+    devices: DevicesOption = None,
+    dims: DimsOption = None,
+    dtype: DtypeOption = None,
+    overlap: OverlapOption = None,
+    policy: PolicyOption = None,
+    objective: ObjectiveOption = None,
+    algorithm: AlgorithmOption = None,
+    schedule: ScheduleOption = None,
+    chunks: ChunksOption = None,
+    latency_model: LatencyOption = None,
+    efficiency: EfficiencyOption = None,
+    launch_overhead: LaunchOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the strategies of a scenario file side by side: times, bytes, memory, and which is best.
+
+    An option stands in for what the file says outside of its strategies; what a strategy sets
+    itself stays.
+    """
+    from shardsim.comparison import run_comparison
+    from shardsim.scenario import load_comparison
+
+    given = {
+        "topology": topology,
+        "mesh": mesh,
+        "layout": layout,
+        "devices": devices,
+        "dims": dims,
+        "dtype": dtype,
+        "overlap": overlap,
+        "policy": policy,
+        "objective": objective,
+        "algorithm": algorithm,
+        "schedule": schedule,
+        "chunks": chunks,
+        "latency_model": latency_model,
+        "efficiency": efficiency,
+        "launch_overhead": launch_overhead,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    comparison = load_comparison(file, **options)
+    with _status() as say:
+        compared = run_comparison(comparison, say)
+    if as_json:
+        _print_json(compared.to_dict())
+    else:
+        from shardsim.report import compare_report, render
+
+        _write(render(compare_report(compared), sys.stdout))
+    for name, text in compared.unmet():
+        _say(f"expectation of {name} not met: {text}")
+    if compared.unmet():
+        raise typer.Exit(EXPECTATION_FAILED)
 
 
 @app.command(short_help="One collective: its time three ways, and bandwidths.")
@@ -417,14 +486,19 @@ def _cut(result: Run) -> str:
     return f" of the first {MOST_CHIPS} of {chips:,} chips" if chips > MOST_CHIPS else ""
 
 
-def _scenario(what: list[str], **options: str | None) -> Scenario:
+def _scenario(what: list[str], strategy: str | None, **options: str | None) -> Scenario:
     """A scenario from a file, or from notation and options."""
     from shardsim.errors import ScenarioError
     from shardsim.scenario import load_scenario, make_scenario
 
     given = {name: value for name, value in options.items() if value is not None}
     if _is_file(what, alone=not {"topology", "dims"}.issubset(given)):
-        return load_scenario(what[0], **given)
+        return load_scenario(what[0], strategy, **given)
+    if strategy is not None:
+        raise ScenarioError(
+            "--strategy is for a scenario file with strategies, and this is notation",
+            "leave it out, or name the file",
+        )
     file = next((text for text in what if text.endswith(YAML)), None)
     if file is not None and len(what) > 1:
         raise ScenarioError(

@@ -1,6 +1,7 @@
 """Where formula and simulation meet.
 
 runs.py          one run of a scenario, with the three times of each step side by side
+strategies.py    several scenarios side by side
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
 running.py       runs one: any collective, or a transfer over several ways
 traffic.py       what each link carried, and the busiest of them
@@ -19,12 +20,15 @@ from shardsim.comparison.runs import (
     run_scenario,
     step_advice,
 )
+from shardsim.comparison.strategies import Compared, Row, run_comparison
 from shardsim.comparison.traffic import LinkUse, traffic
 
 __all__ = [
     "CollectiveRun",
+    "Compared",
     "LinkUse",
     "Orders",
+    "Row",
     "Run",
     "StepTimes",
     "Totals",
@@ -32,6 +36,7 @@ __all__ = [
     "plan_scenario",
     "run_asked",
     "run_collective",
+    "run_comparison",
     "run_scenario",
     "send_calls",
     "step_advice",

@@ -155,10 +155,7 @@ class Run:
             },
             "advice": [{"step": index, "text": text} for index, text in self.advice],
             "reasons": [reason for choice in self.plan.choices for reason in choice.reasons],
-            "expectations": [
-                {"quantity": check.quantity, "met": check.met, "text": check.text}
-                for check in self.checks()
-            ],
+            "expectations": [check.to_dict() for check in self.checks()],
         }
 
     def __str__(self) -> str:
@@ -185,6 +182,10 @@ class Check:
     quantity: str
     met: bool
     text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """An entry of `expectations` in the JSON."""
+        return asdict(self)
 
 
 def mesh_dict(mesh: Mesh) -> dict[str, Any]:
@@ -256,15 +257,19 @@ def step_advice(plan: Plan, times: Sequence[Seconds] | None = None) -> tuple[tup
     )
 
 
-def run_scenario(scenario: Scenario) -> Run:
+def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
     """Plans and simulates a scenario.
 
     The plan is simulated step after step (for each step's own time and the upper bound), and with
     the scenario's overlap.
+
+    Args:
+        scenario: What to run.
+        planned: Its plan, where it is there already.
     """
     from shardsim.engine import simulate  # here, so that planning does not load it
 
-    plan = plan_scenario(scenario)
+    plan = plan_scenario(scenario) if planned is None else planned
     apart = simulate(plan, Overlap.NONE)
     overlap = scenario.options.overlap
     one = overlap is Overlap.NONE or len(plan.steps) < 2

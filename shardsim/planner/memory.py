@@ -18,7 +18,7 @@ class Lifetime(NamedTuple):
     """How long a value takes memory on a chip.
 
     `made_by` is the step that writes it; None for an input. `read_by` are the steps after which it
-    goes; empty where it stays to the end: inputs, results, and what nobody reads.
+    goes; empty where it stays to the end: inputs, and results that no later statement reads.
     """
 
     size: Bytes
@@ -37,7 +37,9 @@ def _lifetimes(
     made: dict[int, tuple[Bytes, int | None]] = {
         value.number: (value.sharded.local_bytes, None) for value in inputs
     }
-    kept = {*made, *(value.number for value in results)}
+    read = {name for step in steps for name in step.reads}
+    ended = [value.number for value in results]
+    kept = {*made, *(name for name in ended if name not in read), *ended[-1:]}
     readers: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
         made[step.result.number] = (step.result.sharded.local_bytes, index)
@@ -53,8 +55,8 @@ def _lifetimes(
 def peak_memory(plan: Plan) -> Bytes:
     """The most bytes that arrays take on a chip at once, step after step.
 
-    Inputs stay for the whole run, and so do results; other values go after their last use. A step
-    holds what it reads and what it writes at the same time.
+    Inputs stay for the whole run, and so do results that no later statement reads; other values go
+    after their last use. A step holds what it reads and what it writes at the same time.
     """
     return _peak(lifetimes(plan), len(plan.steps))
 

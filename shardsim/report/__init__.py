@@ -2,6 +2,7 @@
 
 parts.py         what reports are put together from
 tables.py        runs and plans
+compare.py       strategies side by side
 collective.py    one collective
 topologies.py    topologies
 gantt.py         the strip chart
@@ -10,6 +11,7 @@ gantt.py         the strip chart
 from __future__ import annotations
 
 from shardsim.report.collective import collective_report
+from shardsim.report.compare import compare_report
 from shardsim.report.gantt import gantt
 from shardsim.report.parts import render
 from shardsim.report.tables import plan_report, run_report
@@ -17,6 +19,7 @@ from shardsim.report.topologies import topology_report
 
 __all__ = [
     "collective_report",
+    "compare_report",
     "gantt",
     "plan_report",
     "render",

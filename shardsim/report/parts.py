@@ -94,9 +94,10 @@ class Sentence:
     """A line of prose, indented, wrapped with its further lines indented more."""
 
     text: str
+    style: str = ""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(filled(self.text, options.max_width, "  ", "     "))
+        yield Text(filled(self.text, options.max_width, "  ", "     "), style=self.style)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 form.py           the keys of a scenario, and of one collective
 machine.py        the topology and the mesh that both name
 loading.py        the scenario that a document describes
+files.py          scenario files, found by path or by name
+strategies.py     several scenarios of one file, side by side
+merging.py        one of them as a scenario by itself
 single.py         one collective
 pairs.py          "X=4,Y=4" and {X: 4, Y: 4}
 coordinates.py    "0,0 0,1" and [[0, 0], [0, 1]]
@@ -10,15 +13,21 @@ expectations.py   what must come out
 """
 
 from shardsim.scenario.expectations import Expectation
-from shardsim.scenario.loading import Scenario, is_shipped, load_scenario, make_scenario
+from shardsim.scenario.files import is_shipped, load_comparison, load_scenario
+from shardsim.scenario.loading import Scenario, make_scenario
 from shardsim.scenario.machine import make_mesh
 from shardsim.scenario.single import Single, make_collective
+from shardsim.scenario.strategies import Comparison, Strategy, StrategyFaults
 
 __all__ = [
+    "Comparison",
     "Expectation",
     "Scenario",
     "Single",
+    "Strategy",
+    "StrategyFaults",
     "is_shipped",
+    "load_comparison",
     "load_scenario",
     "make_collective",
     "make_mesh",

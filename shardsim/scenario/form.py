@@ -17,10 +17,10 @@ from shardsim.topology import Topology
 from shardsim.units import parse_count
 from shardsim.vocabulary import Algorithm, LatencyModel, Objective, Overlap, Policy, Schedule
 
-__all__ = ["CollectiveForm", "MachineForm", "ScenarioForm"]
+__all__ = ["CollectiveForm", "FileForm", "MachineForm", "ScenarioForm", "StrategyForm"]
 
 MOST_CHUNKS = 4096
-NOT_YET = ("strategies", "sweep", "uneven", "tile", "matmul_efficiency")
+NOT_YET = ("sweep", "uneven", "tile", "matmul_efficiency")
 
 
 def _either(*kinds: type, form: str, example: str) -> PlainValidator:
@@ -161,6 +161,16 @@ def _whole(value: object, info: ValidationInfo) -> int:
     return int(text)
 
 
+def _one_line(value: object, info: ValidationInfo) -> str:
+    if not isinstance(value, str) or len(value.splitlines()) > 1:
+        found = "several lines" if isinstance(value, str) else described(value)
+        raise ScenarioError(
+            f"{info.field_name} must be one line of text, not {found}", "shorten it"
+        )
+    return value.strip()
+
+
+_Note = Annotated[str, PlainValidator(_one_line)]
 Chunks = Annotated[int, PlainValidator(_chunks)]
 Whole = Annotated[int, PlainValidator(_whole)]
 
@@ -181,7 +191,7 @@ class MachineForm(Record):
 
 
 class ScenarioForm(MachineForm):
-    """The form of a scenario file."""
+    """The form of one scenario."""
 
     name: str = ""
     dims: _Extents
@@ -196,6 +206,18 @@ class ScenarioForm(MachineForm):
     def not_yet(cls) -> tuple[str, ...]:
         """Keys of later versions."""
         return NOT_YET
+
+
+class FileForm(ScenarioForm):
+    """The form of a scenario file, which may have strategies instead of one program."""
+
+    strategies: object = None
+
+
+class StrategyForm(ScenarioForm):
+    """The form of one strategy together with the base of its file."""
+
+    note: _Note = ""
 
 
 class CollectiveForm(MachineForm):

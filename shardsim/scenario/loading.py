@@ -1,4 +1,4 @@
-"""Scenarios: what to run on which machine, from a YAML file or from Python.
+"""Scenarios: what to run on which machine, from a document or from Python.
 
 A file and the arguments of `make_scenario` take the same way: a document, checked against one
 form, then read value by value, so that every fault has its place, in the file or in the option.
@@ -7,24 +7,19 @@ form, then read value by value, so that every fault has its place, in the file o
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shardsim.catalogue import data_folder, names_of
 from shardsim.documents import (
     Document,
     Faults,
     Mark,
     described,
     nearest,
-    path_of,
     plain,
-    read_document,
     validate,
 )
 from shardsim.documents.fields import dtype_of
@@ -38,7 +33,10 @@ from shardsim.scenario.pairs import read_pairs, read_sizes
 from shardsim.topology import Topology
 from shardsim.vocabulary import Dtype
 
-__all__ = ["Scenario", "is_shipped", "load_scenario", "make_scenario"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Scenario", "make_scenario", "scenario_of", "statements_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,70 +47,6 @@ class Scenario:
     program: Program
     options: Options
     expectations: tuple[Expectation, ...] = ()
-
-
-def load_scenario(path: str | os.PathLike[str], **changes: str) -> Scenario:
-    """Reads a scenario file; a topology file that it names may stand beside it.
-
-    The scenarios that come with the package are found by name, with or without `.yaml`, where no
-    file of that name is there.
-
-    Args:
-        path: The file.
-        changes: Texts as on the command line that stand in for what the file says: `policy`,
-            `overlap`, `dims`, `mesh`, `topology`, ...
-
-    Raises:
-        InputError: one thing is wrong with it.
-        InputErrors: several things are.
-    """
-    file = _shipped_or(path_of(path, "a scenario"))
-    document = read_document(file)
-    _refuse_topology(document, path)
-    if changes and isinstance(document.data, dict):
-        kept = {at: mark for at, mark in document.marks.items() if at and at[0] not in changes}
-        document = Document({**document.data, **changes}, {**kept, **option_marks(changes)})
-    return _scenario(document, file.stem, file.parent)
-
-
-def is_shipped(text: str) -> bool:
-    """Whether a scenario of that name comes with the package.
-
-    >>> is_shipped("3-all-reduce"), is_shipped("A")
-    (True, False)
-    """
-    name = Path(text).name.removesuffix(".yaml")
-    return any(file.stem == name for file in data_folder("scenarios").glob("*.yaml"))
-
-
-def _shipped_or(path: Path) -> Path:
-    """The file itself, or the shipped scenario of that name where there is no such file."""
-    if path.parent not in (Path(), Path("scenarios")) or os.path.lexists(path):
-        return path
-    shipped = {file.stem: file for file in sorted(data_folder("scenarios").glob("*.yaml"))}
-    name = path.name.removesuffix(".yaml")
-    if name in shipped:
-        return shipped[name]
-    if name in names_of("topologies") or re.fullmatch(r"[\w*-]+:[\dx]+", name):
-        raise ScenarioError(f"{path} is a topology, not a scenario", _to_name_it(path))
-    raise ScenarioError(
-        f"there is no file {path}; shipped: {', '.join(shipped)}",
-        nearest(name, shipped) or "give the path of a YAML file, or the name of a shipped scenario",
-    )
-
-
-def _refuse_topology(document: Document, path: str | os.PathLike[str]) -> None:
-    """Says so when a file is a topology, instead of naming all that is no key of a scenario."""
-    data = document.data
-    key = next((key for key in ("dimensions", "chip") if key in data), None)
-    if key is not None and {"program", "topology", "dims"}.isdisjoint(data):
-        why = f"{path} is a topology, not a scenario"
-        raise ScenarioError(why, _to_name_it(path), document.key_place(key))
-
-
-def _to_name_it(path: str | os.PathLike[str]) -> str:
-    naming = f"beside a line of notation, name it with --topology {path}"
-    return f"{naming}; to see it: shardsim show {path}"
 
 
 def make_scenario(
@@ -167,7 +101,7 @@ def make_scenario(
         "program": program,
     }
     data = {key: plain(value) for key, value in given.items() if value is not None}
-    return _scenario(Document(data, _marks(given)), "", None)
+    return scenario_of(Document(data, _marks(given)), "", None)
 
 
 def _marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Mark]:
@@ -180,12 +114,29 @@ def _marks(given: Mapping[str, object]) -> dict[tuple[str | int, ...], Mark]:
     return marks
 
 
-def _scenario(document: Document, default_name: str, base: Path | None) -> Scenario:
-    form = validate(document, ScenarioForm, "the scenario")
+def scenario_of(
+    document: Document,
+    default_name: str,
+    base: Path | None,
+    form_of: type[ScenarioForm] = ScenarioForm,
+) -> Scenario:
+    """The scenario that a document describes.
+
+    Args:
+        document: A mapping with the keys of a scenario.
+        default_name: Its name where it gives none.
+        base: The folder in which topology files are looked for first.
+        form_of: Which keys it may have.
+
+    Raises:
+        InputError: one thing is wrong.
+        InputErrors: several things are.
+    """
+    form = validate(document, form_of, "the scenario")
     faults = Faults()
     mesh = faults.attempt(lambda: read_mesh(document, form, base))
     extents = faults.attempt(lambda: read_sizes(document, "dims", "dimension"))
-    statements = faults.attempt(lambda: _statements(document))
+    statements = faults.attempt(lambda: statements_of(document))
     dtypes = faults.attempt(lambda: _dtypes(document, statements))
     expectations = faults.attempt(lambda: read_expectations(document))
     if mesh is not None:
@@ -213,7 +164,13 @@ def _scenario(document: Document, default_name: str, base: Path | None) -> Scena
     )
 
 
-def _statements(document: Document) -> tuple[Statement, ...]:
+def statements_of(document: Document) -> tuple[Statement, ...]:
+    """The statements of the program, in order.
+
+    Raises:
+        InputError: one line cannot be read, or there is none.
+        InputErrors: several cannot.
+    """
     faults = Faults()
     statements = []
     for line in _lines(document, faults):

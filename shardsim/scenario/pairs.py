@@ -13,7 +13,7 @@ from shardsim.units import parse_count
 
 __all__ = ["Pair", "read_pairs", "read_sizes"]
 
-EXAMPLES = {"layout": "X=x,Y=y", "dtype": "A=int8,default=bf16"}
+EXAMPLES = {"dims": "I=8192,J=8192", "layout": "X=x,Y=y", "dtype": "A=int8,default=bf16"}
 
 
 def read_sizes(document: Document, key: str, what: str) -> dict[str, int]:

@@ -18,8 +18,9 @@ GIVEN: dict[str, Any] = {"topology": "v5e:4x4", "dims": DIMS}
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "7-small-gather.yaml"
 
 PUBLIC = [
-    "CollectiveRun", "Dtype", "Mesh", "Plan", "Run", "Scenario", "ShardsimError", "Timeline",
-    "Topology", "collective", "execute", "load_scenario", "parse", "plan", "run", "verify",
+    "CollectiveRun", "Compared", "Comparison", "Dtype", "Mesh", "Plan", "Run", "Scenario",
+    "ShardsimError", "Timeline", "Topology", "collective", "compare", "execute",
+    "load_comparison", "load_scenario", "parse", "plan", "run", "verify",
 ]  # fmt: skip
 
 

@@ -370,7 +370,9 @@ def test_version() -> None:
     assert (result.code, result.out, result.err) == (0, f"shardsim {shardsim.__version__}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("run", "--help"), ("show", "-h")])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("-h",), ("run", "--help"), ("compare", "-h"), ("show", "-h")]
+)
 def test_help(arguments: tuple[str, ...]) -> None:
     result = command(*arguments)
     assert (result.code, result.err) == (0, "")

@@ -161,6 +161,11 @@ def test_book_exact_and_simulated_side_by_side() -> None:
         (["A[I, J_X] · B[J, K] -> C[I, K]"], {"I": 100, "J": 200, "K": 100}, 120_000),
         # A, B, C of 20,000 each stay; D of 10,000 is an input, gathered 20,000
         ([PRODUCT, GATHER], {"I": 100, "J": 100, "K": 100, "L": 10_000}, 90_000),
+        # V of 10,000 is gathered to W of 20,000, which goes after the product T of 20,000
+        # with A of 20,000; then V, A and E of 20,000 stay, with T and the result R of 20,000
+        (["AllGather_X V[J_X, K] -> W[J, K]", "A[I, J] · W[J, K] -> T[I, K]",
+          "T[I, K] · E[K, L] -> R[I, L]"],
+         {"I": 100, "J": 100, "K": 100, "L": 100}, 90_000),
         # A, B 20,000 and D 10,000 stay; with them T = A B and half of R, then half of R and R
         (["A[I, J] · B[J, K] · D[K, L_X] -> R[I, L]"],
          {"I": 100, "J": 100, "K": 100, "L": 100}, 80_000),

@@ -14,7 +14,9 @@ Golden = Callable[[str, str], None]
 CODES = re.compile("\x1b\\[[0-9;]*m")
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
-SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+FILES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+COMPARISONS = [name for name in FILES if name.startswith("compare-")]
+SCENARIOS = [name for name in FILES if name not in COMPARISONS]
 PLANS = ["2-gather-one-operand", "8-two-layers"]
 TOPOLOGIES = [
     "v5e:8x16", "v4:4x4x8", "v5p:2x2x4", "h100:4x8", "h100-measured:8", "2*v5e:4x16",
@@ -44,6 +46,11 @@ COLLECTIVES = {
 REPORTS = [
     *[(f"run_{name}.txt", ("run", str(FOLDER / f"{name}.yaml"))) for name in SCENARIOS],
     *[(f"run_{name}.json", ("run", str(FOLDER / f"{name}.yaml"), "--json")) for name in SCENARIOS],
+    *[(f"{name}.txt", ("compare", str(FOLDER / f"{name}.yaml"))) for name in COMPARISONS],
+    *[
+        (f"{name}.json", ("compare", str(FOLDER / f"{name}.yaml"), "--json"))
+        for name in COMPARISONS[:1]
+    ],
     *[(f"plan_{name}.txt", ("plan", str(FOLDER / f"{name}.yaml"))) for name in PLANS],
     *[(f"show_{re.sub('[:*]', '_', name)}.txt", ("show", name)) for name in TOPOLOGIES],
     *[(f"collective_{name}.txt", ("collective", *given)) for name, given in COLLECTIVES.items()],
@@ -100,26 +107,28 @@ UNUSUAL = [
 
 def test_there_is_a_golden_file_for_every_scenario() -> None:
     assert len(SCENARIOS) >= 8
+    assert len(COMPARISONS) >= 3
 
 
 FIGURE = re.compile(r"\d[\d.]* (?:ms|µs)")
+TOLD = {"compare-two-matmul-block"}
 VARIANTS = {
     "10-two-axes-at-once": ("--schedule", "sequential"),
     "11-cut-dimension": ("--layout", "X=x+y:(4)4,Y=y:(1)4"),
 }
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", FILES)
 def test_figures_in_comments_are_those_printed(name: str) -> None:
     path = FOLDER / f"{name}.yaml"
     lines = path.read_text(encoding="utf-8").splitlines()
     comment = "\n".join(line for line in lines if line.startswith("#"))
     figures = FIGURE.findall(comment)
-    printed = command("run", str(path)).out
+    printed = command("compare" if name in COMPARISONS else "run", str(path)).out
     if name in VARIANTS:
         printed += command("run", str(path), *VARIANTS[name]).out
     assert [figure for figure in figures if f" {figure}" not in printed] == []
-    assert bool(figures) is (name[:2] in {"10", "11", "12", "13"})
+    assert bool(figures) is (name[:2] in {"10", "11", "12", "13"} or name in TOLD)
 
 
 def check_form(text: str) -> None:
@@ -160,6 +169,7 @@ def test_lower_case_dimensions_are_not_taken_for_styles() -> None:
     [
         ("run", str(FOLDER / "1-no-communication.yaml")),
         ("plan", str(FOLDER / "1-no-communication.yaml")),
+        ("compare", str(FOLDER / "compare-sharded-contraction.yaml")),
         ("show", "v5e:4x4"),
     ],
 )

@@ -43,16 +43,19 @@ def test_the_first_command_prints_what_the_readme_says(
     assert printed(command, monkeypatch, capsys) == blocks("text")[0]
 
 
-def test_three_blocks_show_a_command_and_what_it_prints() -> None:
+def test_four_blocks_show_a_command_and_what_it_prints() -> None:
     assert [block.startswith("$ shardsim ") for block in blocks("text")] == [
         False,
+        True,
         True,
         True,
         True,
     ]
 
 
-@pytest.mark.parametrize("block", blocks("text")[1:], ids=["a fault", "tiers", "strided"])
+@pytest.mark.parametrize(
+    "block", blocks("text")[1:], ids=["a fault", "tiers", "strided", "strategies"]
+)
 def test_a_command_prints_what_the_readme_says(
     block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
