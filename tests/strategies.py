@@ -16,7 +16,7 @@ from tests.machines import machine
 # notation
 
 DIMS = ["I", "J", "K", "B", "D", "NH", "N", "H", "kv", "I'", "D2"]
-AXES = ["X", "Y", "Z", "X1", "data", "model"]
+AXES = ["X", "Y", "Z:(1)2", "Z:(2)3", "X1", "data", "model", "data2:(4)2"]
 NAMES = ["A", "B", "W_in", "dW_out'", "In", "\u0394W", "x2"]
 
 

@@ -10,6 +10,7 @@ from shardsim.notation.names import (
     ARRAY_NAME,
     AXIS_NAME,
     DIM_NAME,
+    NAME_AN_AXIS,
     UNREDUCED,
     axes_text,
     dtype_named,
@@ -17,6 +18,7 @@ from shardsim.notation.names import (
     leading_collective,
     looks_like_dtype,
 )
+from shardsim.notation.subaxes import first_overlap, whole_axis
 from shardsim.notation.tokens import cut, shown
 from shardsim.vocabulary import Dtype
 
@@ -71,7 +73,7 @@ def _check_axis(axis: str) -> None:
     if AXIS_NAME.fullmatch(axis) is None:
         raise NotationError(
             f"{shown(axis)} is not the name of an axis",
-            "name an axis with one capital letter (X, X1) or a word in lower case (data)",
+            NAME_AN_AXIS,
         )
 
 
@@ -136,14 +138,23 @@ class Array:
                 f"dimension {cut(self.dim_names[repeat])} is twice in {cut(str(self))}",
                 "give each dimension of an array a name of its own, such as I and I'",
             )
-        axes = self.axes + self.unreduced
-        repeat = first_repeat(axes)
-        if repeat is not None:
-            axis = axes[repeat]
+        self._check_axes(self.axes + self.unreduced)
+
+    def _check_axes(self, axes: tuple[str, ...]) -> None:
+        found = first_overlap(axes)
+        if found is None:
+            return
+        axis, other = axes[found[0]], found[1]
+        if axis == other:
             raise NotationError(
                 f"axis {cut(axis)} is used twice in {cut(str(self))}",
                 f"choose {' or '.join(self._using_once(axis))}, or take another axis for one use",
             )
+        raise NotationError(
+            f"{cut(other)} and {cut(axis)} overlap in {cut(str(self))}",
+            f"leave one of them out, or take parts that follow each other, such as "
+            f"{whole_axis(axis)}:(1)2 and {whole_axis(axis)}:(2)2",
+        )
 
     def _using_once(self, axis: str) -> list[str]:
         """The texts of this array that keep `axis` in one of its places."""

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from shardsim.errors import NotationError, Source
 from shardsim.notation.arrays import Span
 from shardsim.notation.names import DIM_NAME
-from shardsim.notation.tokens import Kind, Token, shown, tokenize
+from shardsim.notation.tokens import Kind, Token, cut, shown, tokenize
 
 __all__ = ["Cursor", "Name", "span_of"]
+
+_PART = (Kind.COLON, Kind.OPEN_ROUND, Kind.WORD, Kind.CLOSE_ROUND, Kind.WORD)
 
 
 def span_of(token: Token) -> Span:
@@ -77,9 +79,9 @@ class Cursor:
             raise self.unexpected(f"{kind.value} {purpose}", hint)
         return self.take()
 
-    def unexpected(self, expected: str, hint: str) -> NotationError:
-        """The error for a next token that does not fit."""
-        token = self.token
+    def unexpected(self, expected: str, hint: str, token: Token | None = None) -> NotationError:
+        """The error for a token that does not fit, the next one by default."""
+        token = token or self.token
         end = token.kind is Kind.END
         found = "the end" if end else shown(self.source.text[token.start : token.end])
         return NotationError(
@@ -111,7 +113,8 @@ class Cursor:
             return None
         if self.accept(Kind.OPEN_CURLY):
             return self.words_until(Kind.CLOSE_CURLY)
-        return (self.expect(Kind.WORD, "after '_'", "write a subscript as I_X or I_{X,Y}"),)
+        word = self.expect(Kind.WORD, "after '_'", "write a subscript as I_X or I_{X,Y}")
+        return (self.with_part(word),)
 
     def words_until(self, closing: Kind) -> tuple[Token, ...]:
         """Reads the words of a subscript up to and with its closing token."""
@@ -122,5 +125,36 @@ class Cursor:
                 raise self.unexpected("a name after ','", hint)
             if not self.at(Kind.WORD):
                 raise self.unexpected(f"a name or {closing.value}", hint)
-            words.append(self.take())
+            word = self.take()
+            words.append(self.part(word) if self.at(Kind.COLON) else word)
         return tuple(words)
+
+    def with_part(self, word: Token) -> Token:
+        """A word outside braces, with the `:(1)2` behind it where all of that is there."""
+        ahead = [self.after(count) for count in range(len(_PART))]
+        if tuple(token.kind for token in ahead) != _PART:
+            return word
+        return self.part(word) if ahead[2].text.isdigit() and ahead[4].text.isdigit() else word
+
+    def part(self, axis: Token) -> Token:
+        """An axis with the `:(1)2` behind it, as one word: the name of a part of the axis."""
+        hint = f"write a part of an axis as {cut(axis.text)}:(1)2"
+        self.take()
+        self.expect(Kind.OPEN_ROUND, "behind ':'", hint)
+        before = self.number("the product before the part", 1, hint)
+        self.expect(Kind.CLOSE_ROUND, f"behind {before}", hint)
+        size = self.number("the size of the part", 2, hint)
+        end = self.tokens[self.position - 1].end
+        return Token(Kind.WORD, f"{axis.text}:({before}){size}", axis.start, end)
+
+    def number(self, what: str, least: int, hint: str) -> int:
+        """Reads a whole number of at most nine digits."""
+        token = self.expect(Kind.WORD, f"for {what}", hint)
+        digits = token.text
+        if not (digits.isascii() and digits.isdigit() and digits[0] != "0") or len(digits) > 9:
+            raise self.unexpected(f"a number of one to nine digits for {what}", hint, token)
+        if int(digits) < least:
+            raise self.fault(
+                f"{what} is {digits}; it must be {least} at least", hint, span_of(token)
+            )
+        return int(digits)

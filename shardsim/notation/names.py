@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shardsim.notation.subaxes import PART, sub_axis
 from shardsim.vocabulary import DTYPE_ALIASES, CollectiveKind, Dtype
 
 __all__ = [
@@ -15,7 +16,9 @@ __all__ = [
     "DTYPES",
     "LETTER",
     "LOCAL",
+    "NAME_AN_AXIS",
     "UNREDUCED",
+    "WHOLE_AXIS_NAME",
     "WORD",
     "axes_text",
     "dims_text",
@@ -33,8 +36,12 @@ WORD = f"[{LETTER}0-9]+"
 
 DIM_NAME = re.compile(f"[{LETTER}][{LETTER}0-9]*'*")
 ARRAY_NAME = re.compile(f"[{LETTER}][{LETTER}0-9]*(?:_{WORD})*'*")
-AXIS_NAME = re.compile(
-    f"(?:[{UPPER}][0-9]*|(?=.*[{LOWER}])[{LETTER}][{LETTER}0-9]*)(?::\\([0-9]+\\)[0-9]+)?"
+_WHOLE = f"[{UPPER}][0-9]*|(?=.*[{LOWER}])[{LETTER}][{LETTER}0-9]*"
+WHOLE_AXIS_NAME = re.compile(_WHOLE)
+AXIS_NAME = re.compile(f"(?:{_WHOLE})(?:{PART})?")  # an axis or a part of one, X:(1)2
+NAME_AN_AXIS = (
+    "name an axis with one capital letter (X, X1) or a word in lower case (data); "
+    "write a part of one as X:(1)2"
 )
 _CAPITAL = re.compile(f"[{UPPER}][0-9]*'*")
 
@@ -89,10 +96,13 @@ def axes_text(axes: Sequence[str]) -> str:
 
     >>> axes_text(["X", "Y"]), axes_text(["data"]), axes_text(["data", "X"])
     ('_XY', '_data', '_{data,X}')
+    >>> axes_text(["X:(1)2"]), axes_text(["X:(2)2", "Y"])
+    ('_{X:(1)2}', '_{X:(2)2,Y}')
     """
     if not axes:
         return ""
-    if (len(axes) == 1 and ":" not in axes[0]) or all(_CAPITAL.fullmatch(axis) for axis in axes):
+    alone = len(axes) == 1 and sub_axis(axes[0]) is None
+    if alone or all(_CAPITAL.fullmatch(axis) for axis in axes):
         return "_" + "".join(axes)
     return "_{" + ",".join(axes) + "}"
 

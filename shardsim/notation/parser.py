@@ -7,7 +7,8 @@
     label       = name  |  [name [":"]] dtype  |  dtype name
     unreduced   = "U" subscript  |  "U" "." name
     dims        = [dim ("," dim)*],  dim = name [subscript]
-    subscript   = "_" name  |  "_" "{" name (","? name)* "}"  |  "<sub>" ... "</sub>"
+    subscript   = "_" axis  |  "_" "{" axis (","? axis)* "}"  |  "<sub>" ... "</sub>"
+    axis        = name [":" "(" number ")" number]
 
 Arrays are read in `reading`; what the parts mean together is decided in `meaning`.
 """

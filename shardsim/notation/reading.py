@@ -10,11 +10,13 @@ from shardsim.notation.arrays import Array, Dim, Span, check_array_name, first_r
 from shardsim.notation.cursor import Cursor, Name, span_of
 from shardsim.notation.names import (
     AXIS_NAME,
+    NAME_AN_AXIS,
     UNREDUCED,
     dtype_named,
     looks_like_dtype,
     split_capitals,
 )
+from shardsim.notation.subaxes import first_overlap
 from shardsim.notation.tokens import Kind, Token, cut, shown
 from shardsim.vocabulary import Dtype
 
@@ -147,11 +149,11 @@ class ArrayReader(Cursor):
         axes = []
         start = item.start
         for name in split_capitals(item.text):
-            end = min(start + len(name), item.end)
+            end = item.end if name == item.text else min(start + len(name), item.end)
             if AXIS_NAME.fullmatch(name) is None:
                 raise self.fault(
                     f"{shown(name)} is not the name of an axis",
-                    "name an axis with one capital letter (X, X1) or a word in lower case (data)",
+                    NAME_AN_AXIS,
                     (start, end),
                 )
             axes.append(Token(Kind.WORD, name, start, end))
@@ -175,7 +177,7 @@ class ArrayReader(Cursor):
         self.take()
         items: tuple[Token, ...] | None
         if self.accept(Kind.DOT):
-            items = (self.expect(Kind.WORD, "for an axis", _UNREDUCED_HINT),)
+            items = (self.with_part(self.expect(Kind.WORD, "for an axis", _UNREDUCED_HINT)),)
         else:
             items = self.subscript()
         axes = [axis for item in items or () for axis in self.axes_of(item)]
@@ -194,5 +196,5 @@ def _repeated(dims: list[Dim], axes: list[Token]) -> Span | None:
     repeat = first_repeat(dim.name for dim in dims)
     if repeat is not None:
         return dims[repeat].span
-    repeat = first_repeat(axis.text for axis in axes)
-    return None if repeat is None else span_of(axes[repeat])
+    found = first_overlap(axis.text for axis in axes)
+    return None if found is None else span_of(axes[found[0]])

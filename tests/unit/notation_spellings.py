@@ -364,6 +364,22 @@ RESHARDS = [
     (r"$$\mathbf{A}[I_X] \to \mathbf{A}[I]$$", "A[I_X] -> A[I]"),
 ]
 
+PARTS_OF_AXES = [
+    ("A[I_{X:(1)2}, J_{X:(2)2,Y}] -> A[I, J]",) * 2,
+    ("A[I_{ X : (1) 2 }] -> A[I_X:(2)2]", "A[I_{X:(1)2}] -> A[I_{X:(2)2}]"),
+    ("A[I_{Y X:(1)2 X:(2)4}] -> A[I]", "A[I_{Y,X:(1)2,X:(2)4}] -> A[I]"),
+    (r"A[I_\text{data:(2)3}] \to A[I]", "A[I_{data:(2)3}] -> A[I]"),
+    ("A[I<sub>X:(1)2,Y</sub>] -> A[I]", "A[I_{X:(1)2,Y}] -> A[I]"),
+    ("AllGather_{X:(2)2} A[I_{X:(2)2}]", "AllGather_{X:(2)2} A[I_{X:(2)2}] -> A[I]"),
+    ("AllGather_X:(2)2: (A[I_X:(2)2])", "AllGather_{X:(2)2} A[I_{X:(2)2}] -> A[I]"),
+    ("AllReduce C[I]{U.X:(2)2, U_Y}", "AllReduce_{X:(2)2,Y} C[I]{U_{X:(2)2,Y}} -> C[I]"),
+    (
+        "ReduceScatter_{X:(1)2,Y} C[I]{U_{X:(1)2,Y}} -> C[I_{X:(1)2,Y}]",
+        "ReduceScatter_{X:(1)2,Y,I} C[I]{U_{X:(1)2,Y}} -> C[I_{X:(1)2,Y}]",
+    ),
+    ("A[I_X, J] · B[J_{Y:(1)2}, K] -> C[I_X, K]{U_{Y:(1)2}}",) * 2,
+]
+
 SPELLINGS = [
     *SHARDING,
     *TRAINING,
@@ -372,4 +388,5 @@ SPELLINGS = [
     *PASTED,
     *ELEMENT_TYPES,
     *RESHARDS,
+    *PARTS_OF_AXES,
 ]

@@ -71,7 +71,7 @@ def test_dim_refuses_name(name: str) -> None:
         Dim(name)
 
 
-@pytest.mark.parametrize("axis", ["", "XY", "X'", "8", "x_y", "DP"])
+@pytest.mark.parametrize("axis", ["", "XY", "X'", "8", "x_y", "DP", "X:(0)2", "X:(1)1", "X:(1)02"])
 def test_dim_refuses_axis(axis: str) -> None:
     with pytest.raises(NotationError, match="not the name of an axis"):
         Dim("I", (axis,))
@@ -79,7 +79,9 @@ def test_dim_refuses_axis(axis: str) -> None:
         Array(name="A", dims=(), unreduced=(axis,))
 
 
-@pytest.mark.parametrize("name", ["X", "X1", "data", "x", "dataX", "\u03a3", "\u03b1", "\u03941"])
+@pytest.mark.parametrize(
+    "name", ["X", "X1", "data", "x", "dataX", "\u03a3", "\u03b1", "\u03941", "X:(1)2"]
+)
 def test_axis_name_fits_in_a_subscript(name: str) -> None:
     assert AXIS_NAME.fullmatch(name)
     assert array(f"A[I_{name}]").axes == (name,)

@@ -17,6 +17,29 @@ FAULTS = [
     ("A[I_X, J_X] · B[J, K] -> C[I, K]", 10, "axis X is used twice in A[I_X, J_X]"),
     ("A[I_X]{U_X} · B[I] -> C[]", 10, "axis X is used twice in A[I_X]{U_X}"),
     ("A[I_XX] · B[I] -> C[I]", 6, "axis X is used twice in A[I_XX]"),
+    ("A[I_{X:(2)2}, J_X] -> A[I, J]", 17, "X:(2)2 and X overlap in A[I_{X:(2)2}, J_X]"),
+    ("A[I_X]{U_{X:(1)2}} -> A[I]", 11, "X and X:(1)2 overlap in A[I_X]{U_{X:(1)2}}"),
+    ("A[I_{X:(1)4 Y X:(2)2}] -> A[I]", 15, "X:(1)4 and X:(2)2 overlap in A[I_{X:(1)4,Y,X:(2)2}]"),
+    ("A[I_{X:(2)2 X:(2)2}] -> A[I]", 13, "axis X:(2)2 is used twice in A[I_{X:(2)2,X:(2)2}]"),
+    ("A[I_{X:(1)2 X:(3)2}] -> A[I]", 13, "X:(1)2 and X:(3)2 overlap in A[I_{X:(1)2,X:(3)2}]"),
+    ("A[I_{X:2}] -> A[I]", 8, "expected '(' behind ':', found '2'"),
+    ("A[I_{X:(1)1}] -> A[I]", 11, "the size of the part is 1; it must be 2 at least"),
+    *(
+        (
+            f"A[I_{{X:({before}){size}}}] -> A[I]",
+            column,
+            f"expected a number of one to nine digits for the {what} the part, found '{found}'",
+        )
+        for before, size, column, what, found in [
+            ("0", "2", 9, "product before", "0"),
+            ("Y", "2", 9, "product before", "Y"),
+            ("1", "2Y", 11, "size of", "2Y"),
+            ("1", "1234567890", 11, "size of", "1234567890"),
+        ]
+    ),
+    ("A[I_{XY:(1)2}] -> A[I]", 6, "'XY:(1)2' is not the name of an axis"),
+    ("W_{X:(1)2}[I] -> A[I]", 1, "'W_X:(1)2' is not the name of an array"),
+    ("AllGather_X A[I_{X:(1)2}]", 1, "AllGather_X: A[I_{X:(1)2}] is not sharded over X"),
     ("A[I, I] · B[I] -> C[I]", 6, "dimension I is twice in A[I, I]"),
     ("A[I,J_X] · B[J_X,L] -> C[I,K]", 28, "dimension K of the result C[I, K] is in no operand"),
     ("A[I, J] · B[J, L] -> C[I]", 16, "dimension L is only in B[J, L] and not in the result"),
