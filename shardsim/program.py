@@ -65,7 +65,7 @@ class Options:
     algorithm: Algorithm | None = None
     schedule: Schedule | None = None
     chunks: int | None = None
-    policy: Policy = Policy.TEXTBOOK
+    policy: Policy = Policy.CHEAPEST
     objective: Objective = Objective.TIME
 
 

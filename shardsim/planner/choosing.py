@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.planner.atoms import Atoms
 from shardsim.planner.contraction import Candidate, Network, Space, Split
+from shardsim.planner.flips import Balance, Flip, Scaling, balances, flips
 from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
 from shardsim.planner.reshard import layout_of
@@ -231,6 +232,33 @@ class Contracting:
         said += self._repeated(played)
         said += self._departure()
         return tuple(said)
+
+    @cached_property
+    def _scaling(self) -> Scaling:
+        return Scaling(self.prices.cost, self.objective)
+
+    @property
+    def _extents(self) -> dict[str, int]:
+        sharded = [value.sharded for value in self.operands]
+        return {
+            name: extent
+            for one in sharded
+            for name, extent in zip(one.array.dim_names, one.extents, strict=True)
+        }
+
+    def flips(self) -> tuple[Flip, ...]:
+        """For which extents the way taken is the best; not asked where memory decides."""
+        if self.objective is Objective.MEMORY:
+            return ()
+        assert self.chosen is not None
+        ways = self.alternatives
+        if self.policy is Policy.TEXTBOOK:
+            ways = tuple(way for way in ways if way.textbook)
+        return flips(ways, self.chosen, self._extents, self._scaling)
+
+    def balances(self, way: Alternative) -> tuple[Balance, ...]:
+        """For which extents a way is bound by communication."""
+        return balances(way, self._extents, self._scaling)
 
     def _repeated(self, played: Iterable[str]) -> list[str]:
         """Axes in play that are idle in a matmul of the plan."""

@@ -164,21 +164,21 @@ class _Planner:
         left, name = operands[0], names[0]
         last = len(operands) - 2
         for index, right in enumerate(operands[1:]):
-            summed = statement.contracted[index]
+            dims = statement.contracted[index]
             is_last = index == last
-            array = statement.result if is_last else self._product(left, right, summed)
+            array = statement.result if is_last else self._product(left, right, dims)
             pair = (left, right)
             text = str(
                 Contraction(
                     operands=(left.sharded.array, right.sharded.array),
                     result=array,
-                    contracted=(summed,),
+                    contracted=(dims,),
                     local=statement.local,
                 )
             )
             names_here = (name, names[index + 1])
             left = self._dot(
-                statement, pair, names_here, frozenset(summed), array, text, is_open=not is_last
+                statement, pair, names_here, frozenset(dims), array, text, is_open=not is_last
             )
             name = left.sharded.array.name or "the product"
         return left

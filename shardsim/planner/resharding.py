@@ -15,6 +15,7 @@ from shardsim.planner.worth import Worth
 from shardsim.vocabulary import CollectiveKind, Objective
 
 if TYPE_CHECKING:
+    from shardsim.planner.flips import Balance, Flip
     from shardsim.planner.layout import Layout, Move, MoveKind
     from shardsim.sharding import ShardedArray
 
@@ -145,6 +146,12 @@ class _Explained:
 
     def reasons(self) -> tuple[str, ...]:
         return self.why
+
+    def flips(self) -> tuple[Flip, ...]:
+        return ()
+
+    def balances(self, way: Alternative) -> tuple[Balance, ...]:
+        return ()
 
 
 def _renamed(step: Step, name: str | None) -> Step:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shardsim.notation import Contraction, Reshard
+from shardsim.notation.names import axes_text
 from shardsim.notation.rules import collective_head
 from shardsim.units import format_seconds, number
 from shardsim.vocabulary import CollectiveKind, Dtype, LatencyModel, Relation, TransferKind
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from shardsim.call import Call
     from shardsim.cost import CollectivePrice, MatmulPrice
     from shardsim.mesh import Mesh
+    from shardsim.planner.flips import Balance, Flip
     from shardsim.program import Program
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes, Flops, Seconds
@@ -134,6 +136,12 @@ class CollectiveStep:
         return self.kind.notation
 
     @property
+    def label(self) -> str:
+        """In short: `AllGather_X of A`."""
+        name = self.operand.sharded.array.name
+        return self.name + axes_text(self.axes) + (f" of {name}" if name else "")
+
+    @property
     def reads(self) -> tuple[int, ...]:
         """Numbers of the values read."""
         return (self.operand.number,)
@@ -247,6 +255,12 @@ class Alternative:
         return sum((step.seconds for step in self.steps), Fraction(0))
 
     @property
+    def label(self) -> str:
+        """What it sends, in short: `AllGather_X of A, AllReduce_X of C`."""
+        said = [step.label for step in self.steps if isinstance(step, CollectiveStep)]
+        return ", ".join(said) if said else "no communication"
+
+    @property
     def flops(self) -> Flops:
         """On one chip, of all matmuls."""
         return sum(step.flops for step in self.steps if isinstance(step, MatmulStep))
@@ -282,6 +296,12 @@ class Explained(Protocol):
     def reasons(self) -> tuple[str, ...]:
         """Why, in sentences."""
 
+    def flips(self) -> tuple[Flip, ...]:
+        """For which extents the way taken is the best."""
+
+    def balances(self, way: Alternative) -> tuple[Balance, ...]:
+        """For which extents a way is bound by communication."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
@@ -312,11 +332,22 @@ class Choice:
         """The best way by the four rules, where they apply."""
         return self.explained.textbook
 
+    @cached_property
+    def flips(self) -> tuple[Flip, ...]:
+        """For which extents of each dimension the way taken is the best."""
+        return self.explained.flips()
+
+    def balances(self, way: Alternative | None = None) -> tuple[Balance, ...]:
+        """For which extents communication takes longer than the matmuls, in one of the ways."""
+        return self.explained.balances(self.chosen if way is None else way)
+
     def to_dict(self) -> dict[str, Any]:
         """An entry of `choices` in the JSON."""
         return {
             "text": self.text,
             "reasons": list(self.reasons),
+            "flips": [flip.to_dict() for flip in self.flips],
+            "balances": [balance.to_dict() for balance in self.balances()],
             "alternatives": [
                 {**way.to_dict(), "chosen": way is self.chosen} for way in self.alternatives
             ],

@@ -140,6 +140,7 @@ _Objective = Annotated[
         {
             Objective.TIME: "the least seconds",
             Objective.BYTES: "the fewest bytes that leave the busiest chip",
+            Objective.MEMORY: "the fewest bytes that a chip holds at once",
         },
     ),
 ]
@@ -197,7 +198,7 @@ class ScenarioForm(MachineForm):
     dims: _Extents
     dtype: _Words | None = None
     overlap: _Overlap = Overlap.ASYNC
-    policy: _Policy = Policy.TEXTBOOK
+    policy: _Policy = Policy.CHEAPEST
     objective: _Objective = Objective.TIME
     program: _Lines
     expect: dict[str, object] | None = None

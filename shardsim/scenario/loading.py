@@ -65,7 +65,7 @@ def make_scenario(
     chunks: int | str | None = None,
     efficiency: float | str | Fraction | None = None,
     launch_overhead: float | str | Fraction | None = None,
-    policy: str = "textbook",
+    policy: str = "cheapest",
     objective: str = "time",
     name: str | None = None,
 ) -> Scenario:

@@ -1,0 +1,255 @@
+"""Where another way would be taken, or something else bind: for which extent of each dimension.
+
+Every way of a list is priced again with one dimension larger or smaller, by the same closed forms;
+the extent at which the answer changes is found by bisection, to a whole number. Extents between the
+multiples that the axes ask for are priced as if they divided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from shardsim.planner.steps import CollectiveStep, MatmulStep
+from shardsim.vocabulary import Objective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from shardsim.cost import CollectivePrice, CostModel
+    from shardsim.planner.steps import Alternative, Step, Value
+    from shardsim.sharding import ShardedArray
+    from shardsim.units import Bytes, Seconds
+
+__all__ = ["Balance", "Flip", "Scaling", "balances", "flips"]
+
+REACH = 4096
+"""Extents are tried from so much smaller to so much larger."""
+STRIDE = 4
+MOST_WAYS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """For which extents of a dimension the way taken is the best.
+
+    Attributes:
+        dim: The dimension; all others stay as they are.
+        low: The way taken is the best from here on; None: however small the dimension is.
+        below: What is better below that.
+        high: The way taken is the best up to here; None: however large the dimension is.
+        above: What is better above that.
+    """
+
+    dim: str
+    low: int | None
+    below: Alternative | None
+    high: int | None
+    above: Alternative | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """An entry of `flips` in the JSON."""
+        return {
+            "dim": self.dim,
+            "from": self.low,
+            "to": self.high,
+            "below": None if self.below is None else self.below.label,
+            "above": None if self.above is None else self.above.label,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """The extent of a dimension at which communication takes as long as the local matmuls.
+
+    Attributes:
+        dim: The dimension; all others stay as they are.
+        exact: By the closed forms; `book` by the book's. None where one always takes longer.
+        talks_below: Whether communication takes longer below it (and else above it).
+    """
+
+    dim: str
+    exact: int | None
+    book: int | None
+    talks_below: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """An entry of `balances` in the JSON."""
+        return {
+            "dim": self.dim,
+            "exact": self.exact,
+            "book": self.book,
+            "communication_longer": "below" if self.talks_below else "above",
+        }
+
+
+class Scaling:
+    """Ways priced with one dimension longer or shorter.
+
+    Args:
+        cost: The closed forms.
+        objective: What a way is measured by.
+    """
+
+    def __init__(self, cost: CostModel, objective: Objective) -> None:
+        self.cost = cost
+        self.objective = objective
+        self._prices: dict[tuple[object, ...], CollectivePrice] = {}
+
+    def measure(self, way: Alternative, dim: str, factor: Fraction) -> tuple[Fraction, Fraction]:
+        """What a way is measured by, and what breaks ties."""
+        prices = [self._price(step, dim, factor) for step in _collectives(way)]
+        wire = sum((price.wire_bytes for price in prices), Fraction(0))
+        seconds = self.compute(way, dim, factor)
+        seconds += sum((price.exact.total for price in prices), Fraction(0))
+        return (wire, seconds) if self.objective is Objective.BYTES else (seconds, wire)
+
+    def compute(self, way: Alternative, dim: str, factor: Fraction) -> Seconds:
+        """Seconds of its matmuls."""
+        return sum(
+            (self._matmul(step, dim, factor) for step in way.steps if isinstance(step, MatmulStep)),
+            Fraction(0),
+        )
+
+    def talk(self, way: Alternative, dim: str, factor: Fraction, *, book: bool) -> Seconds:
+        """Seconds of its collectives."""
+        prices = [self._price(step, dim, factor) for step in _collectives(way)]
+        return sum((p.book if book else p.exact.total for p in prices), Fraction(0))
+
+    def _price(self, step: CollectiveStep, dim: str, factor: Fraction) -> CollectivePrice:
+        size = _scaled(step.operand.sharded, dim, factor, step.size)
+        call = step.call
+        key = (call.kind, call.group.axes, id(call.permutation), size)
+        if key not in self._prices:
+            again = self.cost.call(call.kind, call.group, size, call.permutation)
+            self._prices[key] = self.cost.collective(again)
+        return self._prices[key]
+
+    def _matmul(self, step: MatmulStep, dim: str, factor: Fraction) -> Seconds:
+        values: tuple[Value, ...] = (*step.operands, step.result)
+        dims = {name for value in values for name in value.sharded.array.dim_names}
+        flops = step.flops * (factor if dim in dims else 1)
+        traffic = sum(
+            (_scaled(v.sharded, dim, factor, v.sharded.local_bytes) for v in values), Fraction(0)
+        )
+        chip = step.result.sharded.mesh.topology.chip
+        return self.cost.matmul(flops, traffic, step.dtype, chip).seconds
+
+
+def _collectives(way: Alternative) -> Iterator[CollectiveStep]:
+    return (step for step in way.steps if isinstance(step, CollectiveStep))
+
+
+def _scaled(sharded: ShardedArray, dim: str, factor: Fraction, size: Bytes) -> Bytes:
+    return size * factor if dim in sharded.array.dim_names else size
+
+
+def flips(
+    ways: Sequence[Alternative], chosen: Alternative, extents: Mapping[str, int], scaling: Scaling
+) -> tuple[Flip, ...]:
+    """For each dimension, for which of its extents the way taken is the best of all.
+
+    Args:
+        ways: All that are compared, the best first.
+        chosen: The one taken.
+        extents: Of the dimensions.
+        scaling: Prices them.
+    """
+    compared = [chosen, *(way for way in ways if way is not chosen)][:MOST_WAYS]
+    found = []
+    for dim, extent in extents.items():
+
+        def best(at: int, dim: str = dim, extent: int = extent) -> Alternative:
+            factor = Fraction(at, extent)
+            return min(compared, key=lambda way: scaling.measure(way, dim, factor))
+
+        if best(extent) is not chosen:  # a way that no list beats is taken for other reasons
+            continue
+        low = _edge(lambda at, best=best: best(at) is chosen, extent, smaller=True)
+        high = _edge(lambda at, best=best: best(at) is chosen, extent, smaller=False)
+        if low is not None or high is not None:
+            found.append(
+                Flip(
+                    dim=dim,
+                    low=low,
+                    below=None if low is None else best(low - 1),
+                    high=high,
+                    above=None if high is None else best(high + 1),
+                )
+            )
+    return tuple(found)
+
+
+def _edge(holds: Callable[[int], bool], start: int, *, smaller: bool) -> int | None:
+    """The last extent, going from `start`, for which something holds; None where it always does.
+
+    It is looked for in large steps first, so what changes back within one may be missed.
+    """
+    near = start
+    limit = max(start // REACH, 1) if smaller else start * REACH
+    while near != limit:
+        far = max(near // STRIDE, limit) if smaller else min(near * STRIDE, limit)
+        if not holds(far):
+            return _bisected(holds, near, far)
+        near = far
+    return None
+
+
+def _bisected(holds: Callable[[int], bool], yes: int, no: int) -> int:
+    """The last extent between two for which it holds."""
+    while abs(yes - no) > 1:
+        middle = (yes + no) // 2
+        if holds(middle):
+            yes = middle
+        else:
+            no = middle
+    return yes
+
+
+def balances(
+    way: Alternative, extents: Mapping[str, int], scaling: Scaling
+) -> tuple[Balance, ...]:
+    """For each dimension, where communication takes as long as the matmuls of a way."""
+    if not any(step.op not in ("matmul", "slice") for step in way.steps):
+        return ()
+    found = []
+    for dim, extent in extents.items():
+
+        def talks(at: int, *, book: bool, dim: str = dim, extent: int = extent) -> bool:
+            factor = Fraction(at, extent)
+            talk = scaling.talk(way, dim, factor, book=book)
+            return talk > scaling.compute(way, dim, factor)
+
+        crossings = [_crossing(talks, extent, book=book) for book in (False, True)]
+        exact, book = crossings
+        some = exact or book
+        if some is not None:
+            found.append(
+                Balance(
+                    dim=dim,
+                    exact=None if exact is None else exact[0],
+                    book=None if book is None else book[0],
+                    talks_below=some[1],
+                )
+            )
+    return tuple(found)
+
+
+def _crossing(
+    talks: Callable[..., bool], extent: int, *, book: bool
+) -> tuple[int, bool] | None:
+    """The first extent at which matmuls take as long or longer (or the last), nearest to `extent`.
+
+    Returns:
+        The extent, and whether communication takes longer below it.
+    """
+    now = talks(extent, book=book)
+    for smaller in (False, True) if now else (True, False):
+        edge = _edge(lambda at: talks(at, book=book) == now, extent, smaller=smaller)
+        if edge is not None:
+            talks_below = now is not smaller
+            if smaller:
+                return (edge, talks_below) if talks_below else (edge - 1, talks_below)
+            return (edge + 1, talks_below) if talks_below else (edge, talks_below)
+    return None
