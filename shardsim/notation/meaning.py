@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from shardsim.errors import InputError, NotationError, Source
-from shardsim.notation.arrays import Array, Span
+from shardsim.notation.arrays import Array, Dim, Span
 from shardsim.notation.names import AXIS_NAME, dims_text, is_local, split_capitals
 from shardsim.notation.rules import (
     Dots,
@@ -42,8 +42,18 @@ def build_contraction(
     marks: Sequence[tuple[Token, tuple[Token, ...] | None]],
     result: Array | None,
     source: Source,
+    *,
+    is_open: bool = False,
 ) -> Contraction:
-    """The contraction of `operands` with the dots `marks` (each a dot and its subscript)."""
+    """The contraction of `operands` with the dots `marks` (each a dot and its subscript).
+
+    Args:
+        operands: In order.
+        marks: The dots.
+        result: What it gives.
+        source: The text.
+        is_open: Whether only the name of the result is said; it has what no dot sums.
+    """
     if result is None:
         raise _no_result(operands, source)
     dots = Dots(operands, result)
@@ -59,11 +69,14 @@ def build_contraction(
         else:
             summed = tuple(n for item in named for n in _named_dims(item, dots, source))
         contracted.append(dots.advance(summed))
+    if is_open:
+        result = replace(result, dims=tuple(Dim(name) for name in dots.left))
     return Contraction(
         operands=tuple(operands),
         result=result,
         contracted=tuple(contracted),
         local=local,
+        is_open=is_open,
         source=source,
     )
 

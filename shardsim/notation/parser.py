@@ -1,6 +1,6 @@
 """Tokens to statements: the grammar of the notation, by recursive descent.
 
-    statement   = expression ["->" array]  |  array "=" expression
+    statement   = expression ["->" (array | name)]  |  array "=" expression
     expression  = array (dot [subscript] array)*  |  collective
     collective  = name [subscript] [":"] array  |  name [subscript] [":"] "(" array ")"
     array       = [label] "[" dims "]" ("{" unreduced ("," unreduced)* "}")*
@@ -89,6 +89,9 @@ class _Parser(ArrayReader):
             if isinstance(operand, Call):
                 raise self.nested(operand)
             operands.append(operand)
+        open_result = self.open_result() if dots and result is None else None
+        if open_result is not None:
+            return build_contraction(operands, dots, open_result, self.source, is_open=True)
         result = self.result(result)
         self.end_of_statement(has_result=result is not None, may_end=result is not None)
         if dots:
@@ -96,6 +99,16 @@ class _Parser(ArrayReader):
         if result is None:
             raise lone_array(first, self.source)
         return build_reshard(first, result, self.source)
+
+    def open_result(self) -> Array | None:
+        """A result of which only the name is said (`-> C`), where that is all that is left."""
+        start = self.position
+        if self.accept(Kind.ARROW) and self.at(Kind.WORD):
+            name = self.name()
+            if self.at(Kind.END):
+                return Array(name=name.text, dims=(), span=name.span)
+        self.position = start
+        return None
 
     def result(self, before: Array | None) -> Array | None:
         """The array behind the arrow, or the one that stood before '='."""

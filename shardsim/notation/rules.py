@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shardsim.errors import NotationError, Place, Source
 from shardsim.notation.arrays import Array, Span
 from shardsim.notation.names import axes_text
+from shardsim.notation.subaxes import alike, taken_out
 from shardsim.notation.tokens import cut
 from shardsim.vocabulary import CollectiveKind
 
@@ -17,6 +19,7 @@ __all__ = [
     "collective_head",
     "collective_result",
     "place_of",
+    "same_array",
     "takes_dim",
 ]
 
@@ -192,12 +195,12 @@ def collective_result(
     head = collective_head(kind, axes, dim)
     sums = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
     for axis in axes:
-        if sums and axis not in operand.unreduced:
+        if sums and taken_out(operand.unreduced, axis) is None:
             raise NotationError(
                 f"{cut(head)}: {cut(str(operand))} is not unreduced over {cut(axis)}",
                 _hint_unsummed(operand, axis),
             )
-        if not sums and axis not in operand.axes:
+        if not sums and all(taken_out(d.axes, axis) is None for d in operand.dims):
             raise NotationError(
                 f"{cut(head)}: {cut(str(operand))} is not sharded over {cut(axis)}",
                 _hint_unsharded(operand, axis),
@@ -208,10 +211,29 @@ def collective_result(
             "name the dimension that the axis moves to",
         )
     if sums:
-        left = operand.with_unreduced(a for a in operand.unreduced if a not in axes)
+        left = operand.with_unreduced(_without(operand.unreduced, axes))
     else:
-        left = operand.without_axes(axes)
+        dims = tuple(replace(d, axes=_without(d.axes, axes)) for d in operand.dims)
+        left = replace(operand, dims=dims)
     return left if dim is None else left.with_axes(dim, axes)
+
+
+def _without(held: Sequence[str], axes: Sequence[str]) -> tuple[str, ...]:
+    """The axes of a dimension that a collective leaves; it takes the minor-most first."""
+    left = tuple(held)
+    for axis in reversed(axes):
+        rest = taken_out(left, axis)
+        left = left if rest is None else rest
+    return left
+
+
+def same_array(one: Array, other: Array) -> bool:
+    """Whether two arrays may be the same, parts of axes put together."""
+    return (
+        (one.name, one.dim_names, one.dtype) == (other.name, other.dim_names, other.dtype)
+        and alike(one.unreduced, other.unreduced)
+        and all(alike(a.axes, b.axes) for a, b in zip(one.dims, other.dims, strict=True))
+    )
 
 
 def _hint_unsummed(operand: Array, axis: str) -> str:

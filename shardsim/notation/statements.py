@@ -14,6 +14,7 @@ from shardsim.notation.rules import (
     check_result,
     collective_head,
     collective_result,
+    same_array,
     takes_dim,
 )
 from shardsim.notation.tokens import cut
@@ -31,6 +32,7 @@ class Contraction:
         result: What is asked for.
         contracted: For each dot the dimensions summed there, in the order of its left side.
         local: Whether every chip only multiplies what it holds (`·_LOCAL`).
+        is_open: Whether the sharding of the result is left to the planner (`-> C`).
         source: The text it was read from.
 
     Raises:
@@ -45,9 +47,15 @@ class Contraction:
     result: Array
     contracted: tuple[tuple[str, ...], ...]
     local: bool = False
+    is_open: bool = False
     source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.is_open and (self.result.axes or self.result.unreduced or not self.result.name):
+            raise NotationError(
+                f"the sharding of {cut(str(self.result))} is not left open",
+                "leave the axes of the result out, or say that it is not open",
+            )
         if len(self.operands) < 2 or len(self.contracted) != len(self.operands) - 1:
             raise NotationError(
                 f"{len(self.operands)} operands and {len(self.contracted)} dots do not fit",
@@ -59,7 +67,8 @@ class Contraction:
         object.__setattr__(self, "contracted", ordered)
 
     def __str__(self) -> str:
-        dots = Dots(self.operands, self.result)
+        kept = replace(self.result, dims=()) if self.is_open else self.result
+        dots = Dots(self.operands, kept)
         text = str(self.operands[0])
         for operand, summed in zip(self.operands[1:], self.contracted, strict=True):
             if dots.ambiguous() or dots.default() != summed:
@@ -68,7 +77,7 @@ class Contraction:
                 mark = f"_{LOCAL}" if self.local else ""
             text += f" ·{mark} {operand}"
             dots.advance(summed)
-        return f"{text} -> {self.result}"
+        return f"{text} -> {self.result.name if self.is_open else self.result}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +123,7 @@ class Collective:
             raise both_meanings(self.dim, self.operand)
         gives = collective_result(self.kind, self.operand, self.axes, self.dim)
         gives = replace(gives, name=self.result.name)
-        if gives != self.result:
+        if not same_array(gives, self.result):
             raise NotationError(
                 f"{cut(self.head, 32)} of {cut(str(self.operand), 36)} gives "
                 f"{cut(str(gives), 36)}, not {cut(str(self.result), 36)}",

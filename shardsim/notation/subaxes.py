@@ -10,7 +10,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["PART", "SubAxis", "first_overlap", "overlap", "sub_axis", "whole_axis"]
+__all__ = [
+    "PART",
+    "SubAxis",
+    "alike",
+    "first_overlap",
+    "overlap",
+    "sub_axis",
+    "taken_out",
+    "whole_axis",
+]
 
 PART = r":\([1-9][0-9]{0,8}\)(?:[2-9]|[1-9][0-9]{1,8})"  # behind the name of an axis
 _SUB_AXIS = re.compile(r"([^\s:(){},]+):\(([1-9][0-9]{0,8})\)([2-9]|[1-9][0-9]{1,8})")
@@ -81,6 +90,62 @@ def overlap(one: str, other: str) -> bool:
     if first.before > second.before:
         first, second = second, first
     return second.before % first.after != 0
+
+
+def taken_out(axes: Iterable[str], name: str) -> tuple[str, ...] | None:
+    """Axes without one of them, or without the minor-most part of one; None where it is in none.
+
+    The size of a whole axis is not known here, so its part is taken for the minor-most.
+
+    >>> taken_out(["X", "Y"], "X:(2)2"), taken_out(["X:(1)4"], "X:(2)2"), taken_out(["Y"], "X")
+    (('X:(1)2', 'Y'), ('X:(1)2',), None)
+    """
+    found = tuple(axes)
+    if name in found:
+        return tuple(axis for axis in found if axis != name)
+    part = sub_axis(name)
+    for position, axis in enumerate(found) if part is not None else ():
+        if part is None or whole_axis(axis) != part.axis:
+            continue
+        outer = sub_axis(axis) or SubAxis(axis, 1, part.after)
+        if part.after != outer.after or part.before <= outer.before:
+            continue
+        rest = SubAxis(part.axis, outer.before, part.before // outer.before)
+        return (*found[:position], str(rest), *found[position + 1 :])
+    return None
+
+
+def alike(some: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether two lists of axes may be the same, neighbouring parts of an axis put together.
+
+    The size of a whole axis is not known here, so parts from its major end may be all of it.
+
+    >>> alike(["X:(1)2", "X:(2)2"], ["X"]), alike(["X:(2)2", "X:(1)2"], ["X"])
+    (True, False)
+    """
+    one, other = _together(some), _together(others)
+    return len(one) == len(other) and all(map(_may_be, one, other))
+
+
+def _may_be(one: str, other: str) -> bool:
+    """Whether two names may mean the same chips: an axis, and a part that may be all of it."""
+    first, second = sub_axis(one), sub_axis(other)
+    if one == other or (first is None) == (second is None):
+        return one == other
+    part = first or second
+    return part is not None and part.before == 1 and whole_axis(one) == whole_axis(other)
+
+
+def _together(names: Iterable[str]) -> list[str]:
+    joined: list[str] = []
+    for name in names:
+        part = sub_axis(name)
+        last = sub_axis(joined[-1]) if joined else None
+        if part and last and part.axis == last.axis and last.after == part.before:
+            joined[-1] = str(SubAxis(part.axis, last.before, last.size * part.size))
+        else:
+            joined.append(name)
+    return joined
 
 
 def first_overlap(names: Iterable[str]) -> tuple[int, str] | None:

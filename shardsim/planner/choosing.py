@@ -229,6 +229,9 @@ class Contracting:
             elif self.rules is not None:
                 parts = self._coarse.space.atoms.parts[axis]
                 said += [self.rules.reason(part) for part in parts if part in self.rules.axes]
+        if self.is_open:
+            array = self.chosen.steps[-1].result.sharded.array
+            said.append(f"the result is left open: {array} costs least")
         said += self._repeated(played)
         said += self._departure()
         return tuple(said)

@@ -207,9 +207,7 @@ def _bisected(holds: Callable[[int], bool], yes: int, no: int) -> int:
     return yes
 
 
-def balances(
-    way: Alternative, extents: Mapping[str, int], scaling: Scaling
-) -> tuple[Balance, ...]:
+def balances(way: Alternative, extents: Mapping[str, int], scaling: Scaling) -> tuple[Balance, ...]:
     """For each dimension, where communication takes as long as the matmuls of a way."""
     if not any(step.op not in ("matmul", "slice") for step in way.steps):
         return ()
@@ -236,9 +234,7 @@ def balances(
     return tuple(found)
 
 
-def _crossing(
-    talks: Callable[..., bool], extent: int, *, book: bool
-) -> tuple[int, bool] | None:
+def _crossing(talks: Callable[..., bool], extent: int, *, book: bool) -> tuple[int, bool] | None:
     """The first extent at which matmuls take as long or longer (or the last), nearest to `extent`.
 
     Returns:

@@ -100,7 +100,9 @@ class _Planner:
                 value = self._collective(statement)
             case Reshard():
                 value = self._reshard(statement)
-        declared = replace(self.program.bind(statement.result), dtype=value.sharded.dtype)
+        declared = value.sharded
+        if not (isinstance(statement, Contraction) and statement.is_open):
+            declared = replace(self.program.bind(statement.result), dtype=declared.dtype)
         if statement.result.name is not None:
             named = Value(value.number, without_narrow_axes(declared))
             self.values[statement.result.name] = named
@@ -160,7 +162,10 @@ class _Planner:
         one_by_one = statement.local or (self.policy is Policy.TEXTBOOK and len(operands) > 2)
         if not one_by_one:
             summed = frozenset(itertools.chain(*statement.contracted))
-            return self._dot(statement, operands, names, summed, statement.result, str(statement))
+            array, text = statement.result, str(statement)
+            return self._dot(
+                statement, operands, names, summed, array, text, is_open=statement.is_open
+            )
         left, name = operands[0], names[0]
         last = len(operands) - 2
         for index, right in enumerate(operands[1:]):
@@ -178,7 +183,13 @@ class _Planner:
             )
             names_here = (name, names[index + 1])
             left = self._dot(
-                statement, pair, names_here, frozenset(dims), array, text, is_open=not is_last
+                statement,
+                pair,
+                names_here,
+                frozenset(dims),
+                array,
+                text,
+                is_open=statement.is_open or not is_last,
             )
             name = left.sharded.array.name or "the product"
         return left
