@@ -73,7 +73,12 @@ DtypeOption = Annotated[
 PolicyOption = Annotated[
     str | None, typer.Option(help="Plans considered: textbook (the four rules) or cheapest.")
 ]
-ObjectiveOption = Annotated[str | None, typer.Option(help="What is made small: time or bytes.")]
+ObjectiveOption = Annotated[
+    str | None, typer.Option(help="What is made small: time, bytes or memory.")
+]
+UnevenOption = Annotated[
+    str | None, typer.Option(help="Extents that axes do not divide: error, or pad them.")
+]
 AlgorithmOption = Annotated[
     str | None,
     typer.Option(
@@ -133,6 +138,7 @@ def run(
     overlap: OverlapOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
+    uneven: UnevenOption = None,
     algorithm: AlgorithmOption = None,
     schedule: ScheduleOption = None,
     chunks: ChunksOption = None,
@@ -160,6 +166,7 @@ def run(
         overlap=overlap,
         policy=policy,
         objective=objective,
+        uneven=uneven,
         algorithm=algorithm,
         schedule=schedule,
         chunks=chunks,
@@ -199,6 +206,7 @@ def plan(
     dtype: DtypeOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
+    uneven: UnevenOption = None,
     algorithm: AlgorithmOption = None,
     schedule: ScheduleOption = None,
     chunks: ChunksOption = None,
@@ -222,6 +230,7 @@ def plan(
         dtype=dtype,
         policy=policy,
         objective=objective,
+        uneven=uneven,
         algorithm=algorithm,
         schedule=schedule,
         chunks=chunks,
@@ -252,6 +261,7 @@ def compare(
     overlap: OverlapOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
+    uneven: UnevenOption = None,
     algorithm: AlgorithmOption = None,
     schedule: ScheduleOption = None,
     chunks: ChunksOption = None,
@@ -278,6 +288,7 @@ def compare(
         "overlap": overlap,
         "policy": policy,
         "objective": objective,
+        "uneven": uneven,
         "algorithm": algorithm,
         "schedule": schedule,
         "chunks": chunks,

@@ -27,6 +27,7 @@ __all__ = [
     "Place",
     "PlanError",
     "QuantityError",
+    "RepeatedAxisError",
     "ScenarioError",
     "ShardingError",
     "ShardsimError",
@@ -143,6 +144,27 @@ class InputError(ShardsimError, ValueError):
 
 class NotationError(InputError):
     """The sharding notation cannot be read, or contradicts itself."""
+
+
+class RepeatedAxisError(NotationError):
+    """An array uses an axis twice; `ways_out` are its texts with the axis in one place."""
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        place: Place | None = None,
+        ways_out: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message, hint, place)
+        self.args = (message, hint, place, ways_out)
+        self.ways_out = ways_out
+
+    def at(self, place: Place | None) -> InputError:
+        """The same error at a place, unless it has one already."""
+        if place is None or self.place is not None:
+            return self
+        return RepeatedAxisError(self.message, self.hint, place, self.ways_out)
 
 
 class QuantityError(InputError):

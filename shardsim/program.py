@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.errors import InputErrors, Place, ShardingError
+from shardsim.errors import InputErrors, MeshError, Place, ShardingError
 from shardsim.notation import Array, Collective, Contraction, Reshard
 from shardsim.notation.rules import place_of
 from shardsim.sharding import ShardedArray, bind, check_arrays
@@ -18,6 +20,7 @@ from shardsim.vocabulary import (
     Overlap,
     Policy,
     Schedule,
+    Uneven,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from shardsim.mesh import Mesh
     from shardsim.notation import Statement
 
-__all__ = ["Dtypes", "Options", "Program", "arrays_of", "bind_program"]
+__all__ = ["Dtypes", "Options", "Padding", "Program", "arrays_of", "bind_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,37 @@ class Options:
     objective: Objective = Objective.TIME
 
 
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """A dimension that was made longer so that its axes divide it.
+
+    Attributes:
+        dim: The dimension.
+        asked: Its extent as given.
+        extent: Its extent with padding.
+        ways: Into how many blocks it must be cut.
+    """
+
+    dim: str
+    asked: int
+    extent: int
+    ways: int
+
+    @property
+    def waste(self) -> Fraction:
+        """The share of the longer dimension that is padding.
+
+        >>> Padding("I", 5, 8, 4).waste
+        Fraction(3, 8)
+        """
+        return 1 - Fraction(self.asked, self.extent)
+
+    def to_dict(self) -> dict[str, object]:
+        """An entry of `padding` in the JSON."""
+        named = {"dim": self.dim, "asked": self.asked, "extent": self.extent}
+        return {**named, "waste": float(self.waste)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """Statements in order; later ones use the results of earlier ones by name.
@@ -80,6 +114,7 @@ class Program:
     mesh: Mesh
     extents: tuple[tuple[str, int], ...]
     dtypes: Dtypes = field(default_factory=Dtypes)
+    padding: tuple[Padding, ...] = ()
 
     def bind(self, array: Array) -> ShardedArray:
         """An array of this program with its extents and type."""
@@ -106,6 +141,8 @@ def bind_program(
     extents: Mapping[str, int],
     dtypes: Dtypes | None = None,
     place: Place | Mapping[str, Place] | None = None,
+    *,
+    uneven: Uneven = Uneven.ERROR,
 ) -> Program:
     """Binds statements to a mesh and extents.
 
@@ -115,12 +152,15 @@ def bind_program(
         extents: Dimension name to global extent; every dimension needs one, and none may be unused.
         dtypes: Element types; bf16 by default.
         place: Where the extents stand, all together or each, for faults about them.
+        uneven: What becomes of extents that their axes do not divide.
 
     Raises:
         ShardingError, MeshError, InputErrors: what does not fit, all faults at once.
     """
     given = dtypes or Dtypes()
     faults: list[InputError] = []
+    padding = _padding(statements, mesh, extents) if uneven is Uneven.PAD else ()
+    extents = {**extents, **{padded.dim: padded.extent for padded in padding}}
     for statement in statements:
         try:
             check_arrays(arrays_of(statement), mesh, extents, statement.source)
@@ -134,7 +174,33 @@ def bind_program(
     faults += _type_faults(statements, given)
     if faults:
         raise faults[0] if len(faults) == 1 else InputErrors(tuple(faults))
-    return Program(statements=statements, mesh=mesh, extents=tuple(extents.items()), dtypes=given)
+    return Program(
+        statements=statements,
+        mesh=mesh,
+        extents=tuple(extents.items()),
+        dtypes=given,
+        padding=padding,
+    )
+
+
+def _padding(
+    statements: tuple[Statement, ...], mesh: Mesh, extents: Mapping[str, int]
+) -> tuple[Padding, ...]:
+    """The dimensions that some array cuts unevenly, each made as long as all arrays need."""
+    ways: dict[str, int] = {}
+    for statement in statements:
+        for array in arrays_of(statement):
+            for dim in array.dims:
+                try:
+                    cut = mesh.ways(dim.axes)
+                except MeshError:  # told where arrays are checked
+                    continue
+                ways[dim.name] = math.lcm(ways.get(dim.name, 1), cut)
+    return tuple(
+        Padding(name, extent, -(-extent // ways[name]) * ways[name], ways[name])
+        for name, extent in extents.items()
+        if name in ways and extent % ways[name]
+    )
 
 
 def _unused(

@@ -174,6 +174,7 @@ def _uneven(dim: Dim, extent: int, mesh: Mesh, place: Place | None) -> ShardingE
     near = f"{below} or {below + ways}" if below else str(ways)
     return ShardingError(
         f"dimension {dim.name} of extent {extent} is not divisible over {axis} {named}{total}",
-        f"use an extent that is a multiple of {ways}, such as {near}",
+        f"use an extent that is a multiple of {ways}, such as {near}, or let it be padded to "
+        f"{below + ways} (uneven: pad): {ways - extent % ways} of {below + ways} would be waste",
         place,
     )

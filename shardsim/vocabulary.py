@@ -18,6 +18,7 @@ __all__ = [
     "Relation",
     "Schedule",
     "TransferKind",
+    "Uneven",
 ]
 
 
@@ -190,6 +191,13 @@ class Objective(StrEnum):
     TIME = "time"
     BYTES = "bytes"
     MEMORY = "memory"
+
+
+class Uneven(StrEnum):
+    """What becomes of an extent that its axes do not divide: an `error`, or `pad` it."""
+
+    ERROR = "error"
+    PAD = "pad"
 
 
 class Relation(StrEnum):

@@ -138,6 +138,7 @@ class Run:
             "chips": mesh.topology.size,
             **mesh_dict(mesh),
             "dims": dict(self.plan.program.extents),
+            "padding": [one.to_dict() for one in self.plan.program.padding],
             "dtypes": self.plan.program.dtypes.to_dict(),
             "overlap": options.overlap.value,
             "latency_model": options.latency_model.value,

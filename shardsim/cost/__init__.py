@@ -74,7 +74,9 @@ class CostModel:
             wire_bytes=wire_bytes(call),
         )
 
-    def matmul(self, flops: Flops, traffic: Bytes, dtype: Dtype, chip: Chip) -> MatmulPrice:
+    def matmul(
+        self, flops: Flops | Fraction, traffic: Bytes, dtype: Dtype, chip: Chip
+    ) -> MatmulPrice:
         """The roofline of a local matmul.
 
         Args:

@@ -32,7 +32,11 @@ __all__ = ["exact_in_words", "phase_in_words"]
 
 def exact_in_words(call: Call, latency_model: LatencyModel) -> str:
     """The closed form of a call."""
-    text = _form(call, latency_model)
+    if call.permutation is None:
+        text = _form(call, latency_model)
+    else:
+        additive = latency_model is LatencyModel.ADDITIVE
+        text = permute_in_words(call, call.permutation, additive=additive)
     if call.launch:
         text += " + launch"
     floor = latency_model is LatencyModel.FLOOR and call.group.size > 1
@@ -43,9 +47,6 @@ def _form(call: Call, latency_model: LatencyModel) -> str:
     segments, method = call.group.segments, call.method
     if call.group.size == 1:
         return "0"
-    if call.permutation is not None:
-        additive = latency_model is LatencyModel.ADDITIVE
-        return permute_in_words(call, call.permutation, additive=additive)
     segment, algorithm = segments[0], method.algorithms[0]
     n, additive = segment.size, latency_model is LatencyModel.ADDITIVE
     if algorithm is Algorithm.IN_NETWORK:

@@ -189,10 +189,10 @@ class Mesh:
         if names not in self._groups:
             parts = [part for part in map(sub_axis, names) if part is not None]
             finer = self._cut(parts) if parts else self
-            self._groups[names] = Group(finer, names, finer._picked(names))
+            self._groups[names] = Group(finer, names, finer.picked(names))
         return self._groups[names]
 
-    def _picked(self, names: tuple[str, ...]) -> tuple[int, ...]:
+    def picked(self, names: tuple[str, ...]) -> tuple[int, ...]:
         """The indices of the parts under some axes, which parts of axes do not cut."""
         picked: list[int] = []
         for name in names:

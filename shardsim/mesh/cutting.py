@@ -6,6 +6,7 @@ half of the second, so that one is cut in 2 and 2.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -38,9 +39,9 @@ def cut_parts(
         after = before * part.size
         inside = [end for end in ends if before < end < after]
         bounds = [before, *inside, after]
-        if any(high % low for low, high in zip(bounds, bounds[1:], strict=False)):
+        if any(high % low for low, high in itertools.pairwise(bounds)):
             return None
-        for low, high in zip(bounds, bounds[1:], strict=False):
+        for low, high in itertools.pairwise(bounds):
             cut.append(_piece(part, topology, high // low, after // high))
         before = after
     return tuple(cut)

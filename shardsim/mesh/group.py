@@ -317,7 +317,7 @@ def _together(mesh: Mesh, outer: Segment, inner: Segment) -> Segment:
 def _fit(outer: Segment, inner: Segment) -> bool:
     """Whether the outer part's chips are as far apart as the inner part is long.
 
-    At a switch it is enough that they are further apart: any chips of it are linked with each other.
+    At a switch it is enough that they are further apart: all chips of it are linked.
     """
     if outer.dimension is None or outer.dimension != inner.dimension:
         return False

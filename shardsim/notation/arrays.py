@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from shardsim.errors import NotationError, Place
+from shardsim.errors import NotationError, Place, RepeatedAxisError
 from shardsim.notation.names import (
     ARRAY_NAME,
     AXIS_NAME,
@@ -146,9 +146,11 @@ class Array:
             return
         axis, other = axes[found[0]], found[1]
         if axis == other:
-            raise NotationError(
+            ways_out = tuple(self._using_once(axis))
+            raise RepeatedAxisError(
                 f"axis {cut(axis)} is used twice in {cut(str(self))}",
-                f"choose {' or '.join(self._using_once(axis))}, or take another axis for one use",
+                f"choose {' or '.join(ways_out)}, or take another axis for one use",
+                ways_out=ways_out,
             )
         raise NotationError(
             f"{cut(other)} and {cut(axis)} overlap in {cut(str(self))}",

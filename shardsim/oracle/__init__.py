@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from shardsim.errors import InputError
+    from shardsim.sharding import ShardedArray
 
 __all__ = ["execute", "execute_all"]
 
@@ -67,7 +68,8 @@ def execute_all(
     given = {name: _wide(np.asarray(array)) for name, array in arrays.items()}
     _check(plan, given)
     values: dict[int, Shards] = {
-        value.number: scatter(given[name], value.sharded) for name, value in plan.inputs
+        value.number: scatter(_padded(given[name], value.sharded), value.sharded)
+        for name, value in plan.inputs
     }
     for step in plan.steps:
         match step:
@@ -77,7 +79,30 @@ def execute_all(
                 values[step.result.number] = _slice(step, values[step.operand.number])
             case CollectiveStep():
                 values[step.result.number] = _collective(step, values[step.operand.number], pick)
-    return [assemble(values[value.number], value.sharded) for value in plan.results]
+    asked = _asked(plan)
+    return [
+        assemble(values[value.number], value.sharded)[
+            tuple(slice(extent) for extent in asked(value.sharded))
+        ]
+        for value in plan.results
+    ]
+
+
+def _asked(plan: Plan) -> Callable[[ShardedArray], tuple[int, ...]]:
+    """The extents of an array as they were given, without padding."""
+    given = {padding.dim: padding.asked for padding in plan.program.padding}
+
+    def extents(sharded: ShardedArray) -> tuple[int, ...]:
+        names = sharded.array.dim_names
+        return tuple(given.get(n, e) for n, e in zip(names, sharded.extents, strict=True))
+
+    return extents
+
+
+def _padded(array: NDArray[Any], sharded: ShardedArray) -> NDArray[Any]:
+    """An array with zeros behind it, as long as it is on the mesh."""
+    more = [(0, long - short) for long, short in zip(sharded.extents, array.shape, strict=True)]
+    return np.pad(array, more) if any(after for _, after in more) else array
 
 
 def _wide(array: NDArray[Any]) -> NDArray[Any]:
@@ -86,9 +111,9 @@ def _wide(array: NDArray[Any]) -> NDArray[Any]:
 
 def _check(plan: Plan, given: Mapping[str, NDArray[Any]]) -> None:
     faults: list[InputError] = []
-    wanted = dict(plan.inputs)
+    wanted, asked = dict(plan.inputs), _asked(plan)
     for name, value in wanted.items():
-        extents = value.sharded.extents
+        extents = asked(value.sharded)
         if name not in given:
             faults.append(
                 ShardingError(f"input {name} is missing", f"give an array of shape {extents}")

@@ -169,7 +169,7 @@ def _cut(
                 group.place(one): flat[bounds[at] : bounds[at + 1]].copy()
                 for at, one in enumerate(members)
             }
-        case CollectiveKind.ALL_TO_ALL:
+        case _:
             blocks = {}
             for one in members:
                 part = array[within(after.block(one), here)].flatten()

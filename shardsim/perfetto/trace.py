@@ -13,10 +13,10 @@ from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from shardsim.planner.memory import lifetimes
 from shardsim.errors import InputError
 from shardsim.perfetto.hops import Hops
 from shardsim.perfetto.sources import Arrival, Inbox
+from shardsim.planner.memory import lifetimes
 from shardsim.planner.steps import MatmulStep
 from shardsim.timeline import Activity, Core, Interval, LinkDirection, Port
 from shardsim.topology import AT_SWITCH, spot

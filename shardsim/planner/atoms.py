@@ -6,6 +6,7 @@ statement: those that its arrays name, and all prime parts while there are few a
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -136,7 +137,7 @@ def _bounds(size: int, inner: set[int]) -> tuple[int, ...]:
 def _refined(bounds: tuple[int, ...]) -> tuple[int, ...]:
     """All parts cut into primes, large ones first."""
     ends = [1]
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in itertools.pairwise(bounds):
         rest = high // low
         factors = []
         divisor = 2
@@ -154,13 +155,11 @@ def _fits(mesh: Mesh, axis: str, ends: tuple[int, ...]) -> bool:
     """Whether the parts do not cut across the dimensions that the axis lies on."""
     from shardsim.mesh.cutting import cut_parts
 
-    wanted = [SubAxis(axis, low, high // low) for low, high in zip(ends, ends[1:], strict=False)]
+    wanted = [SubAxis(axis, low, high // low) for low, high in itertools.pairwise(ends)]
     return cut_parts(mesh.axis(axis).parts, mesh.topology, wanted) is not None
 
 
 def _parts(axis: str, ends: tuple[int, ...]) -> tuple[str, ...]:
     if len(ends) == 2:
         return (axis,)
-    return tuple(
-        str(SubAxis(axis, low, high // low)) for low, high in zip(ends, ends[1:], strict=False)
-    )
+    return tuple(str(SubAxis(axis, low, high // low)) for low, high in itertools.pairwise(ends))

@@ -76,11 +76,11 @@ class Contracting:
         return Network(
             Space(atoms, self.prices, Worth(self.objective)),
             self.operands,
-            self.summed,
-            self.result,
-            goal,
-            self.product,
-            orders,
+            summed=self.summed,
+            result=self.result,
+            goal=goal,
+            product=self.product,
+            orders=orders,
         )
 
     @cached_property

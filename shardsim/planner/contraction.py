@@ -86,6 +86,7 @@ class Network:
         self,
         space: Space,
         operands: tuple[Value, ...],
+        *,
         summed: frozenset[str],
         result: ShardedArray,
         goal: Layout | None,
@@ -125,7 +126,7 @@ class Network:
         return tuple(name for name in found if name not in done)
 
     def splits(self, part: Part) -> Iterator[Split]:
-        """The ways to divide some operands in two that share a dimension (or must be multiplied)."""
+        """The ways to divide some operands in two that share a dimension, where any do."""
         first = min(part)
         others = sorted(part - {first})
         found = []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from shardsim.cost import CollectivePrice, CostModel
-    from shardsim.planner.steps import Alternative, Step, Value
+    from shardsim.planner.steps import Alternative, Value
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes, Seconds
 
@@ -129,7 +129,7 @@ class Scaling:
     def _matmul(self, step: MatmulStep, dim: str, factor: Fraction) -> Seconds:
         values: tuple[Value, ...] = (*step.operands, step.result)
         dims = {name for value in values for name in value.sharded.array.dim_names}
-        flops = step.flops * (factor if dim in dims else 1)
+        flops = step.flops * (factor if dim in dims else Fraction(1))
         traffic = sum(
             (_scaled(v.sharded, dim, factor, v.sharded.local_bytes) for v in values), Fraction(0)
         )
@@ -159,26 +159,41 @@ def flips(
     compared = [chosen, *(way for way in ways if way is not chosen)][:MOST_WAYS]
     found = []
     for dim, extent in extents.items():
-
-        def best(at: int, dim: str = dim, extent: int = extent) -> Alternative:
-            factor = Fraction(at, extent)
-            return min(compared, key=lambda way: scaling.measure(way, dim, factor))
-
-        if best(extent) is not chosen:  # a way that no list beats is taken for other reasons
+        best = _Best(compared, dim, extent, scaling)
+        if best.at(extent) is not chosen:  # taken for other reasons than what is measured here
             continue
-        low = _edge(lambda at, best=best: best(at) is chosen, extent, smaller=True)
-        high = _edge(lambda at, best=best: best(at) is chosen, extent, smaller=False)
+        low = _edge(best.is_first, extent, smaller=True)
+        high = _edge(best.is_first, extent, smaller=False)
         if low is not None or high is not None:
             found.append(
                 Flip(
                     dim=dim,
                     low=low,
-                    below=None if low is None else best(low - 1),
+                    below=None if low is None else best.at(low - 1),
                     high=high,
-                    above=None if high is None else best(high + 1),
+                    above=None if high is None else best.at(high + 1),
                 )
             )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """Which of some ways is the best at each extent of a dimension; of equal ones the first."""
+
+    ways: Sequence[Alternative]
+    dim: str
+    extent: int
+    scaling: Scaling
+
+    def at(self, extent: int) -> Alternative:
+        """The best one."""
+        factor = Fraction(extent, self.extent)
+        return min(self.ways, key=lambda way: self.scaling.measure(way, self.dim, factor))
+
+    def is_first(self, extent: int) -> bool:
+        """Whether the first one is."""
+        return self.at(extent) is self.ways[0]
 
 
 def _edge(holds: Callable[[int], bool], start: int, *, smaller: bool) -> int | None:

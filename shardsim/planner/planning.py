@@ -14,6 +14,7 @@ from shardsim.planner.reshard import Prices
 from shardsim.planner.resharding import Resharding, without_narrow_axes
 from shardsim.planner.steps import Choice, Plan, Step, Value
 from shardsim.program import arrays_of
+from shardsim.units import format_seconds
 from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
@@ -222,11 +223,14 @@ class _Planner:
         if statement.local:
             chosen = made.local
             if chosen is None:
+                ways = made.alternatives[:2] if made.chosen is not None else ()
+                said = [f"{way.label} ({format_seconds(way.seconds)})" for way in ways]
                 raise PlanError(
                     f"{statement} cannot be done locally: the operands' shardings differ, or the "
                     "local result has another sharding than asked for",
-                    "write · without _LOCAL, or ask for the result that the local product leaves, "
-                    "with {U_X} for each axis X of a contracted dimension",
+                    f"write · without _LOCAL{': ' if said else ''}{' or '.join(said)}; or ask for "
+                    "the result that the local product leaves, with {U_X} for each axis X of a "
+                    "contracted dimension",
                 )
         else:
             chosen = made.chosen

@@ -98,15 +98,15 @@ class Rules:
         return tuple(dict.fromkeys((None, *kept, result)))
 
     def reason(self, axis: str) -> str:
-        """What is done about an axis, as a sentence: the rule, or where partial sums are reduced."""
+        """What is done about an axis, in a sentence: the rule, or where sums are reduced."""
         left, right, _ = self.where(axis)
         a, b = self.names
         carriers = self.carriers(axis)
         wanted = self.wanted is not None and axis in self.wanted.unreduced
         if len(carriers) == 2:
             return (
-                f"{axis}: {a} and {b} both hold partial sums over it: one must be reduced before the "
-                "matmul"
+                f"{axis}: {a} and {b} both hold partial sums over it: one must be reduced before "
+                "the matmul"
             )
         if carriers:
             who = f"{axis}: {a if carriers[0] == LEFT_SUMS else b} holds partial sums over it"

@@ -397,6 +397,7 @@ class Plan:
             "chips": self.mesh.topology.size,
             "mesh": self.mesh.sizes,
             "dims": dict(self.program.extents),
+            "padding": [one.to_dict() for one in self.program.padding],
             "dtypes": self.program.dtypes.to_dict(),
             "latency_model": self.latency_model.value,
             "steps": [step_dict(step) for step in self.steps],

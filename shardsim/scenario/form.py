@@ -15,12 +15,20 @@ from shardsim.errors import QuantityError, ScenarioError
 from shardsim.notation import Collective, Contraction, Reshard
 from shardsim.topology import Topology
 from shardsim.units import parse_count
-from shardsim.vocabulary import Algorithm, LatencyModel, Objective, Overlap, Policy, Schedule
+from shardsim.vocabulary import (
+    Algorithm,
+    LatencyModel,
+    Objective,
+    Overlap,
+    Policy,
+    Schedule,
+    Uneven,
+)
 
 __all__ = ["CollectiveForm", "FileForm", "MachineForm", "ScenarioForm", "StrategyForm"]
 
 MOST_CHUNKS = 4096
-NOT_YET = ("sweep", "uneven", "tile", "matmul_efficiency")
+NOT_YET = ("sweep", "tile", "matmul_efficiency")
 
 
 def _either(*kinds: type, form: str, example: str) -> PlainValidator:
@@ -145,6 +153,17 @@ _Objective = Annotated[
     ),
 ]
 
+_Uneven = Annotated[
+    Uneven,
+    words(
+        Uneven,
+        {
+            Uneven.ERROR: "every extent must divide",
+            Uneven.PAD: "the rest is padding, and the waste is reported",
+        },
+    ),
+]
+
 
 def _chunks(value: object) -> int:
     count = parse_count("" if value is None else value, "chunks")
@@ -200,6 +219,7 @@ class ScenarioForm(MachineForm):
     overlap: _Overlap = Overlap.ASYNC
     policy: _Policy = Policy.CHEAPEST
     objective: _Objective = Objective.TIME
+    uneven: _Uneven = Uneven.ERROR
     program: _Lines
     expect: dict[str, object] | None = None
 

@@ -30,6 +30,7 @@ from shardsim.scenario.expectations import Expectation, read_expectations
 from shardsim.scenario.form import ScenarioForm
 from shardsim.scenario.machine import check_methods, option_marks, read_mesh
 from shardsim.scenario.pairs import read_pairs, read_sizes
+from shardsim.scenario.ways_out import with_prices
 from shardsim.topology import Topology
 from shardsim.vocabulary import Dtype
 
@@ -67,6 +68,7 @@ def make_scenario(
     launch_overhead: float | str | Fraction | None = None,
     policy: str = "cheapest",
     objective: str = "time",
+    uneven: str = "error",
     name: str | None = None,
 ) -> Scenario:
     """A scenario from Python values, or from texts as on the command line: "X=4,Y=4".
@@ -98,6 +100,7 @@ def make_scenario(
         "launch_overhead": launch_overhead,
         "policy": policy,
         "objective": objective,
+        "uneven": uneven,
         "program": program,
     }
     data = {key: plain(value) for key, value in given.items() if value is not None}
@@ -142,9 +145,14 @@ def scenario_of(
     if mesh is not None:
         faults.attempt(partial(check_methods, document, form, mesh))
     program = None
+    if mesh is not None and extents is not None and statements is None:
+        lines = [line for line in _lines(document, Faults()) if isinstance(line, Source)]
+        faults.errors[:] = [with_prices(error, lines, mesh, extents) for error in faults.errors]
     if mesh is not None and extents is not None and statements is not None:
         places = {name: place for name in extents if (place := document.key_place("dims", name))}
-        program = faults.attempt(lambda: bind_program(statements, mesh, extents, dtypes, places))
+        program = faults.attempt(
+            lambda: bind_program(statements, mesh, extents, dtypes, places, uneven=form.uneven)
+        )
     faults.raise_any()
     assert program is not None
     assert expectations is not None
