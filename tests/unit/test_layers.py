@@ -17,7 +17,7 @@ PACKAGE = Path(shardsim.__file__).parent
 LAYERS = [
     {"errors", "units", "vocabulary"},
     {"notation", "hardware", "timeline"},
-    {"topology", "mesh", "sharding", "call"},
+    {"topology", "mesh", "sharding", "call", "placement", "dialects"},
     {"cost", "collectives"},
     {"program", "planner"},
     {"engine", "oracle"},
