@@ -162,8 +162,9 @@ def test_placements_split_the_tensor_as_the_notation_says(case: Case) -> None:
 PIECES = [
     "P", "(", ")", "[", "]", "{", "}", "'X'", '"X"', "X", "None", ",", "<=", "<", ">", "8", "4",
     "2", "devices=", "T(1,0)", "last_tile_dim_replicate", "last_tile_dims={", "replicated",
-    "unreduced", "Shard(0)", "S(0)", "_S(0,2)", "Partial()", "R", "f32", "@", "@mesh", ":", "U:", ":(1)2",
-    "?", "=", "-", " ", "·", "->", "0,1,2,3,4,5,6,7", "{devices=[4,2]", "\n", "\x00", "9" * 5000, "é",
+    "unreduced", "Shard(0)", "S(0)", "_S(0,2)", "Partial()", "R", "f32", "@", "@mesh", ":", "U:",
+    ":(1)2", "?", "=", "-", " ", "·", "->", "0,1,2,3,4,5,6,7", "{devices=[4,2]", "\n", "\x00",
+    "9" * 5000, "é",
 ]  # fmt: skip
 
 
