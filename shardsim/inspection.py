@@ -41,8 +41,8 @@ class Inspection:
 
     @property
     def sized(self) -> bool:
-        """Whether the extents are known."""
-        return len(self.extents) == len(self.array.dims)
+        """Whether the extents and the element type are known."""
+        return len(self.extents) == len(self.array.dims) and self.array.dtype is not None
 
     @property
     def notations(self) -> dict[str, Said]:
@@ -72,7 +72,8 @@ class Inspection:
     @property
     def local_bytes(self) -> Fraction:
         """Bytes on one chip."""
-        return math.prod(self.local_shape) * (self.array.dtype or _DEFAULT).bytes
+        assert self.array.dtype is not None
+        return math.prod(self.local_shape) * self.array.dtype.bytes
 
     def blocks(self) -> Iterator[tuple[tuple[int, ...], dict[str, tuple[int, ...]]]]:
         """Each block, by its number along each dimension, and the chips that hold it."""

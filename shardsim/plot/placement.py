@@ -1,11 +1,13 @@
 """An array as a rectangle cut in blocks: who holds which, as SVG.
 
-The shades go in five steps of lightness that differ between neighbours, so that the blocks can be
-told apart in grey too; what is written is black on all of them.
+Neighbours differ in luminance, so that the blocks can be told apart in grey too; what is written is
+black on all of them.
 """
 
 from __future__ import annotations
 
+import colorsys
+import itertools
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -26,7 +28,7 @@ LETTER = 0.58  # the width of a letter, by the size of the type
 TYPE, SMALLEST = 14.0, 7.0
 LEFT, RIGHT, ABOVE, LINE = 96.0, 24.0, 104.0, 18.0
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
-SHADES = (93, 84, 75, 88, 70)
+SHADES = (0.95, 0.80, 0.65, 0.875, 0.725)  # luminance: neighbours differ by 0.15
 
 
 def draw_placement(one: Inspection) -> str:
@@ -36,6 +38,9 @@ def draw_placement(one: Inspection) -> str:
     down, across = min(rows, MOST_BLOCKS), min(columns, MOST_BLOCKS)
     width, height = _sides(one, view, down, across)
     notes = view.remarks(one)
+    size, turned = _label_size(one, view, (down, across), (width, height))
+    if size < SMALLEST:
+        notes.append("the blocks are too small for the names of their chips: point at one")
     notes += [
         f"cut: the first {shown} of {count:,} blocks {way}"
         for shown, count, way in ((across, columns, "across"), (down, rows, "down"))
@@ -58,7 +63,7 @@ def draw_placement(one: Inspection) -> str:
     _text(root, 24, 32, heading[0], size=18, weight="bold")
     _text(root, 24, 54, heading[1], size=13)
     _edges(root, one, view, width, height)
-    _blocks(root, one, view, (down, across), (width, height))
+    _blocks(root, one, view, (down, across), (width, height), size, turned=turned)
     _ticks(root, one, view, (down, across), (width, height))
     for number, note in enumerate(notes):
         _text(root, 24, ABOVE + height + 24 + LINE * number, note, size=13)
@@ -88,7 +93,7 @@ def _sides(one: Inspection, view: View, down: int, across: int) -> tuple[float, 
     if view.columns is None:
         return SHORTEST * 1.6, SHORTEST / 2
     if view.rows is None:
-        return LONGEST, 90.0
+        return max(LONGEST, across * 15.0), 90.0
     ratio = 1.0
     if one.sized:
         names = one.array.dim_names
@@ -115,39 +120,50 @@ def _edges(root: ET.Element, one: Inspection, view: View, width: float, height: 
         text.set("transform", f"translate(32 {_number(ABOVE + height / 2)}) rotate(-90)")
 
 
+def _label_size(
+    one: Inspection, view: View, count: tuple[int, int], sides: tuple[float, float]
+) -> tuple[float, bool]:
+    """The size of type with which the labels fit into the blocks, and whether they go upwards."""
+    corners = {(row, column) for row in (0, count[0] - 1) for column in (0, count[1] - 1)}
+    longest = max(len(view.chips(one, *corner)) for corner in corners)
+    wide, high = sides[0] / count[1], sides[1] / count[0]
+    flat = min(TYPE, (wide - 12) / (longest * LETTER), high - 4)
+    upright = min(TYPE, (high - 12) / (longest * LETTER), wide - 4)
+    return (upright, True) if flat < SMALLEST <= upright else (flat, False)
+
+
 def _blocks(
     root: ET.Element,
     one: Inspection,
     view: View,
     count: tuple[int, int],
     sides: tuple[float, float],
+    size: float,
+    *,
+    turned: bool,
 ) -> None:
-    """A rectangle for each block, with its chips in it, or in its tooltip where they do not fit."""
+    """A rectangle for each block, with its chips in it and in its tooltip."""
     wide, high = sides[0] / count[1], sides[1] / count[0]
-    labels = [
-        [view.chips(one, row, column) for column in range(count[1])] for row in range(count[0])
-    ]
-    longest = max(len(label) for line in labels for label in line)
-    size = min(TYPE, (wide - 6) / (longest * LETTER), high - 4)
-    for row, line in enumerate(labels):
-        for column, label in enumerate(line):
-            group = ET.SubElement(root, "g")
-            ET.SubElement(group, "title").text = label
-            ET.SubElement(
-                group,
-                "rect",
-                x=_number(LEFT + column * wide),
-                y=_number(ABOVE + row * high),
-                width=_number(wide),
-                height=_number(high),
-                fill=_colour(row, column, count[1]),
-                stroke="#333333",
-            )
-            if size >= SMALLEST:
-                middle = LEFT + (column + 0.5) * wide, ABOVE + (row + 0.5) * high + size * 0.36
-                _text(group, *middle, label, size=size, anchor="middle")
-    if size < SMALLEST:
-        _text(root, LEFT, ABOVE + sides[1] + 12, "chips: point at a block", size=10)
+    for row, column in itertools.product(range(count[0]), range(count[1])):
+        label = view.chips(one, row, column)
+        group = ET.SubElement(root, "g")
+        ET.SubElement(group, "title").text = label
+        ET.SubElement(
+            group,
+            "rect",
+            x=_number(LEFT + column * wide),
+            y=_number(ABOVE + row * high),
+            width=_number(wide),
+            height=_number(high),
+            fill=_colour(row, column, count[1]),
+            stroke="#333333",
+        )
+        if size >= SMALLEST:
+            x, y = LEFT + (column + 0.5) * wide, ABOVE + (row + 0.5) * high
+            text = _text(group, x, y, label, size=size, anchor="middle")
+            text.set("dy", "0.36em")
+            if turned:
+                text.set("transform", f"rotate(-90 {_number(x)} {_number(y)})")
 
 
 def _ticks(
@@ -166,10 +182,11 @@ def _ticks(
             continue
         step = one.local_shape[position] if one.sized else 1
         room = side / number
-        texts = [str(k * step) for k in range(number)]
+        marks = number + 1 if one.sized else number
+        texts = [str(k * step) for k in range(marks)]
         longest = max(len(text) for text in texts) * 11 * LETTER if across else 11.0
         every = max(1, -int(-(longest + 4) // room))
-        for k in range(0, number, every):
+        for k in range(0, marks, every):
             along = k * room if one.sized else (k + 0.5) * room
             if across:
                 _text(root, LEFT + along, ABOVE - 7, texts[k], size=11, anchor="middle")
@@ -178,9 +195,17 @@ def _ticks(
 
 
 def _colour(row: int, column: int, columns: int) -> str:
-    """A shade that differs from those of the neighbours in lightness and in hue."""
+    """A shade of the luminance that the place has, in a hue of its own."""
     hue = (row * columns + column) * 47 % 360
-    return f"hsl({hue}, 55%, {SHADES[(2 * row + column) % len(SHADES)]}%)"
+    light, dark = 1.0, 0.0
+    for _ in range(12):
+        middle = (light + dark) / 2
+        red, green, blue = colorsys.hls_to_rgb(hue / 360, middle, 0.5)
+        if 0.2126 * red + 0.7152 * green + 0.0722 * blue < SHADES[(row + column) % len(SHADES)]:
+            dark = middle
+        else:
+            light = middle
+    return "#" + "".join(f"{round(255 * one):02x}" for one in (red, green, blue))
 
 
 def _text(

@@ -49,7 +49,8 @@ def _local(one: Inspection) -> list[str]:
         dtype = one.array.dtype.value if one.array.dtype else ""
         lines.append(f"{shape} of {dtype}: {bytes_}")
     else:
-        lines.append("give --dims for the shape and the bytes")
+        said = "--dims for the shape and the bytes" if one.array.dims else "--dtype for the bytes"
+        lines.append(f"give {said}")
     copies = one.replication // one.partial
     chips = "chip" if copies == 1 else "chips"
     if one.partial > 1:
@@ -62,20 +63,11 @@ def _local(one: Inspection) -> list[str]:
 def placement_grid(one: Inspection) -> list[RenderableType]:
     """The blocks of an array in rows and columns, each with the chips that hold it."""
     view = View.of(one)
+    names, heads, cells = _cells(one, view)
+    if view.rows is None and len(names) < view.count(one)[1]:
+        view = View(view.columns, None, view.others)  # down there is more room
+        names, heads, cells = _cells(one, view)
     rows, columns = view.count(one)
-    shown_rows = min(rows, MOST_ROWS)
-    heads = [_head(one, view.rows, row) for row in range(shown_rows)]
-    room = WIDTH - max((len(head) for head in heads), default=0) - 4
-    names: list[str] = []
-    cells: list[list[str]] = []
-    for column in range(columns):
-        name = _head(one, view.columns, column)
-        cell = [view.chips(one, row, column) for row in range(shown_rows)]
-        room -= max(len(text) for text in (name, *cell)) + 3
-        if room < 0 and cells:
-            break
-        names.append(name)
-        cells.append(cell)
     table = Table(box=box.SQUARE, show_lines=True, padding=(0, 1))
     table.add_column(Text(""))
     for name in names:
@@ -91,10 +83,28 @@ def placement_grid(one: Inspection) -> list[RenderableType]:
     lines.append(table)
     if len(cells) < columns:
         lines.append(Sentence(f"cut: the first {len(cells):,} of {columns:,} blocks across"))
-    if shown_rows < rows:
-        lines.append(Sentence(f"cut: the first {shown_rows:,} of {rows:,} blocks down"))
+    if len(heads) < rows:
+        lines.append(Sentence(f"cut: the first {len(heads):,} of {rows:,} blocks down"))
     lines += [Sentence(remark) for remark in view.remarks(one)]
     return lines
+
+
+def _cells(one: Inspection, view: View) -> tuple[list[str], list[str], list[list[str]]]:
+    """The heads of the columns and of the rows, and the columns, as far as there is room."""
+    rows, columns = view.count(one)
+    heads = [_head(one, view.rows, row) for row in range(min(rows, MOST_ROWS))]
+    room = WIDTH - max(map(len, heads)) - 4
+    names: list[str] = []
+    cells: list[list[str]] = []
+    for column in range(columns):
+        name = _head(one, view.columns, column)
+        cell = [view.chips(one, row, column) for row in range(len(heads))]
+        room -= max(len(text) for text in (name, *cell)) + 3
+        if room < 0 and cells:
+            break
+        names.append(name)
+        cells.append(cell)
+    return names, heads, cells
 
 
 def _head(one: Inspection, position: int | None, number: int) -> str:
