@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 from shardsim.dialects.naming import Naming
 from shardsim.dialects.reading import read_dialect
+from shardsim.dialects.scanning import LONGEST
 from shardsim.errors import NotationError, Source
 from shardsim.notation import Array, Contraction, Reshard
 from shardsim.notation.tokens import cut, shown
 
 __all__ = ["Translation", "translate_expression"]
 
-_MARK = re.compile(r"->|→|[·⋅∙•×*]|(?<=\s)@(?=\s)|\\(?:cdot|to|rightarrow)\b")
-_STRING = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+_SIGN = re.compile(
+    r"""'[^'\n]*'|"[^"\n]*"|[()\[\]{}]|->|→|[·⋅∙•×*]|(?<=\s)@(?=\s)|\\(?:cdot|to|rightarrow)\b"""
+)
 _EINSUM = re.compile(r"([A-Za-z]*(?:,[A-Za-z]*)*)->([A-Za-z]*)")
 _EXAMPLE = "write for example P(None, 'X') · P('X', None) -> P(None, None)"
 _LETTERS = "ijklmnopqrst"
@@ -107,14 +109,20 @@ def _statement(arrays: Sequence[Array], source: Source) -> str:
 def _parts(source: Source) -> Iterator[tuple[str, Source]]:
     """The arrays of the expression, each with the mark before it, a dot or an arrow."""
     text = source.text
-    spans = [match.span() for match in _STRING.finditer(text)]
+    if len(text) > LONGEST:
+        raise NotationError(
+            f"the expression has {len(text):,} characters", f"{LONGEST:,} are read at most"
+        )
     marks = []
-    for match in _MARK.finditer(text):
-        quoted = any(start <= match.start() < end for start, end in spans)
-        before = _STRING.sub("", text[: match.start()])
-        depth = sum(before.count(sign) for sign in "([{") - sum(before.count(s) for s in ")]}")
-        if not quoted and depth == 0:
-            arrow = match[0] in ("->", "→", "\\to", "\\rightarrow")
+    depth = 0
+    for match in _SIGN.finditer(text):
+        sign = match[0]
+        if sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        elif depth == 0 and sign[0] not in "'\"":
+            arrow = sign in ("->", "→", "\\to", "\\rightarrow")
             marks.append(("->" if arrow else "·", *match.span()))
     bounds = [("", 0, 0), *marks, ("", len(text), len(text))]
     for (mark, _, start), (_, end, _) in pairwise(bounds):

@@ -22,7 +22,7 @@ from shardsim.placement import block_of, check_axes, merged
 
 __all__ = ["read", "write"]
 
-MOST_CHIPS = 1 << 20
+MOST_CHIPS = 1 << 17
 _EXAMPLE = "write for example {devices=[4,1,2]<=[8] last_tile_dim_replicate} or {replicated}"
 _REFUSED = {
     "maximal": "maximal puts the whole array on one chip, and a mesh has no axis for that",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shardsim.errors import NotationError, Place, Source
 from shardsim.notation.tokens import shown
 
-__all__ = ["Scanner", "Token"]
+__all__ = ["LONGEST", "Scanner", "Token"]
 
 LONGEST = 100_000
 _DIGITS = 18

@@ -58,7 +58,7 @@ def draw_placement(one: Inspection) -> str:
         height=_number(tall),
     )
     root.set("font-family", FONT)
-    ET.SubElement(root, "title").text = f"{heading[0]} {heading[1]}"
+    ET.SubElement(root, "title").text = _printable(" ".join(heading))
     ET.SubElement(root, "rect", width="100%", height="100%", fill="white")
     _text(root, 24, 32, heading[0], size=18, weight="bold")
     _text(root, 24, 54, heading[1], size=13)
@@ -222,8 +222,13 @@ def _text(
     found.set("font-size", _number(size))
     found.set("text-anchor", anchor)
     found.set("font-weight", weight)
-    found.text = text
+    found.text = _printable(text)
     return found
+
+
+def _printable(text: str) -> str:
+    """The text without what XML has no sign for."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _number(value: float) -> str:

@@ -43,21 +43,31 @@ def test_the_first_command_prints_what_the_readme_says(
     assert printed(command, monkeypatch, capsys) == blocks("text")[0]
 
 
-def test_three_blocks_show_a_command_and_what_it_prints() -> None:
+def test_four_blocks_show_a_command_and_what_it_prints() -> None:
     assert [block.startswith("$ shardsim ") for block in blocks("text")] == [
         False,
+        True,
         True,
         True,
         True,
     ]
 
 
-@pytest.mark.parametrize("block", blocks("text")[1:], ids=["a fault", "tiers", "strided"])
+@pytest.mark.parametrize(
+    "block", blocks("text")[1:], ids=["a fault", "sharding", "tiers", "strided"]
+)
 def test_a_command_prints_what_the_readme_says(
     block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, rest = block.split("\n", 1)
     assert printed(first.removeprefix("$ "), monkeypatch, capsys) == rest
+
+
+@pytest.mark.parametrize("command", blocks("console")[0].splitlines())
+def test_a_command_with_another_notation_runs(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "error" not in printed(command, monkeypatch, capsys)
 
 
 def test_the_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
