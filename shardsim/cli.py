@@ -111,6 +111,18 @@ OverlapOption = Annotated[
 StrategyOption = Annotated[
     str | None, typer.Option(help="Which of the strategies of a file.", metavar="NAME")
 ]
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="The notation of the argument: jax, shardy, hlo, types or dtensor.",
+        metavar="NOTATION",
+    ),
+]
+EinsumOption = Annotated[
+    str | None,
+    typer.Option(help="With --from: the dimensions of each array: bij,bjk->bik."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -149,11 +161,23 @@ def run(
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace for Perfetto (ui.perfetto.dev) here.")
     ] = None,
+    source: FromOption = None,
+    einsum: EinsumOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan and simulate: each step's time by the book, exactly, and simulated."""
     from shardsim.comparison import run_scenario
 
+    what, dims = _statements(
+        what,
+        source=source,
+        einsum=einsum,
+        topology=topology,
+        mesh=mesh,
+        layout=layout,
+        devices=devices,
+        dims=dims,
+    )
     scenario = _scenario(
         what,
         strategy,
@@ -214,11 +238,23 @@ def plan(
     efficiency: EfficiencyOption = None,
     launch_overhead: LaunchOption = None,
     strategy: StrategyOption = None,
+    source: FromOption = None,
+    einsum: EinsumOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan only: the steps, the rule behind them, and the other ways with their prices."""
     from shardsim.comparison import plan_scenario
 
+    what, dims = _statements(
+        what,
+        source=source,
+        einsum=einsum,
+        topology=topology,
+        mesh=mesh,
+        layout=layout,
+        devices=devices,
+        dims=dims,
+    )
     scenario = _scenario(
         what,
         strategy,
@@ -392,24 +428,72 @@ def collective(
         _write(render(collective_report(result), sys.stdout))
 
 
-@app.command(short_help="Show a topology: what wraps, and why.")
+@app.command(short_help="Show a topology, or who holds what of a sharding.")
 def show(
-    topology: Annotated[str, typer.Argument(help="CHIP:SHAPE, or a topology file.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="CHIP:SHAPE|FILE|SHARDING", help="A topology, or a sharding: A[I_X, J]."
+        ),
+    ],
     *,
+    topology: Annotated[
+        str | None,
+        typer.Option("--topology", "--on", help="With a sharding: the topology, as above."),
+    ] = None,
     mesh: MeshOption = None,
     layout: LayoutOption = None,
     devices: DevicesOption = None,
+    dims: DimsOption = None,
+    dtype: Annotated[str | None, typer.Option(help="With a sharding: its element type.")] = None,
+    source: FromOption = None,
+    names: Annotated[
+        str | None, typer.Option(help="With --from: the names of the dimensions: B,D.")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="With a sharding: write a drawing of it here.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a topology: its dimensions, which of them wrap and why, and the bandwidths.
 
-    With --mesh, --layout or --devices also what each axis lies on.
+    With --mesh, --layout or --devices also what each axis lies on. Or show a sharding on a
+    topology: in the notations of other programs, what a chip holds of it, and which chips hold
+    which block.
     """
+    if source is not None or "[" in what:
+        from shardsim.options import asked_sharding
+
+        one = asked_sharding(
+            what,
+            topology=topology,
+            mesh=mesh,
+            layout=layout,
+            devices=devices,
+            dims=dims,
+            dtype=dtype,
+            source=source,
+            names=names,
+        )
+        if svg is not None:
+            from shardsim.plot import write_placement
+
+            write_placement(one, svg)
+            _say(f"drawing written to {svg}")
+        if as_json:
+            _print_json(one.to_dict())
+        else:
+            from shardsim.report import render
+            from shardsim.report.placement import sharding_report
+
+            _write(render(sharding_report(one), sys.stdout))
+        return
+    _refuse_with_a_topology(topology=topology, dims=dims, dtype=dtype, names=names, svg=svg)
     from shardsim.catalogue import find_topology
     from shardsim.errors import Source
     from shardsim.mesh import DEFAULT_NAMES, lay_mesh
 
-    found = find_topology(topology, Source(topology, origin="topology"))
+    found = find_topology(what, Source(what, origin="topology"))
     laid = None
     if (mesh, layout, devices) != (None, None, None):
         from shardsim.scenario import make_mesh
@@ -495,6 +579,27 @@ def _cut(result: Run) -> str:
 
     chips = result.plan.mesh.topology.size
     return f" of the first {MOST_CHIPS} of {chips:,} chips" if chips > MOST_CHIPS else ""
+
+
+def _refuse_with_a_topology(**options: object) -> None:
+    from shardsim.errors import ScenarioError
+
+    for name, value in options.items():
+        if value is not None:
+            option = "on" if name == "topology" else name
+            raise ScenarioError(
+                f"--{option} is for a sharding, and the argument is none",
+                'give one: shardsim show "A[I_X, J]" --on v5e:4x4',
+            )
+
+
+def _statements(what: list[str], **options: str | None) -> tuple[list[str], str | None]:
+    """The statements, translated where --from says that they are in another notation."""
+    if options["source"] is None and options["einsum"] is None:
+        return what, options["dims"]
+    from shardsim.options import asked_statements
+
+    return asked_statements(what, **options)
 
 
 def _scenario(what: list[str], strategy: str | None, **options: str | None) -> Scenario:

@@ -15,7 +15,7 @@ from shardsim.mesh.axes import Axis, Mesh
 from shardsim.mesh.orders import ring_order, snake_order
 from shardsim.mesh.pieces import Piece, pieces_of
 from shardsim.mesh.segments import Segment, piece_of
-from shardsim.notation.names import AXIS_NAME
+from shardsim.notation.names import WHOLE_AXIS_NAME
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _no_dimension(topology: Topology, axis: str, piece: Piece, place: Place | No
 
 
 def _check_name(name: str, place: Place | None) -> None:
-    if AXIS_NAME.fullmatch(name) is None:
+    if WHOLE_AXIS_NAME.fullmatch(name) is None:
         lower = "".join(c for c in name.lower() if c.isalnum()).lstrip("0123456789")
         raise MeshError(
             f"{name!r} cannot be an axis name: capitals are read one by one (I_XY is X then Y)",

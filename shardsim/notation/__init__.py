@@ -18,7 +18,7 @@ reshard, `A[I_X, J] -> A[I, J_X]`. No mesh and no sizes are known here.
 from shardsim.notation.arrays import Array, Dim, Span
 from shardsim.notation.assignments import parse_assignments
 from shardsim.notation.names import AXIS_NAME, WHOLE_AXIS_NAME
-from shardsim.notation.parser import parse
+from shardsim.notation.parser import parse, parse_array
 from shardsim.notation.rules import collective_result
 from shardsim.notation.statements import Collective, Contraction, Reshard, Statement
 from shardsim.notation.subaxes import SubAxis, overlap, sub_axis, whole_axis
@@ -37,6 +37,7 @@ __all__ = [
     "collective_result",
     "overlap",
     "parse",
+    "parse_array",
     "parse_assignments",
     "sub_axis",
     "whole_axis",

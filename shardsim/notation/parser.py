@@ -33,7 +33,7 @@ from shardsim.notation.statements import Statement
 from shardsim.notation.tokens import Kind, Token, cut, shown
 from shardsim.vocabulary import CollectiveKind
 
-__all__ = ["parse"]
+__all__ = ["parse", "parse_array"]
 
 _EXAMPLE = "write for example A[I, J_X] · B[J_X, K] -> C[I, K]"
 _ONE_STEP = "write one step at a time; a later line can use the result of an earlier one"
@@ -55,6 +55,29 @@ def parse(text: str | Source) -> Statement:
         raise NotationError(f"the notation is a text, not {type(text).__name__}", _EXAMPLE)
     source = Source(text) if isinstance(text, str) else text
     return _Parser(source).statement()
+
+
+def parse_array(text: str | Source) -> Array:
+    """Reads one array that stands alone.
+
+    Raises:
+        NotationError: it cannot be read, or is a statement.
+
+    >>> str(parse_array("A[I<sub>X</sub>, J] {U_Y}"))
+    'A[I_X, J]{U_Y}'
+    """
+    example = "write for example A[I_X, J]"
+    if not isinstance(text, str | Source):
+        raise NotationError(f"the notation is a text, not {type(text).__name__}", example)
+    parser = _Parser(Source(text) if isinstance(text, str) else text)
+    if parser.at(Kind.END):
+        raise NotationError("the text is empty", example, parser.source.place(0))
+    found = parser.operand()
+    if not isinstance(found, Array) or parser.at(Kind.DOT, Kind.ARROW, Kind.EQUALS):
+        span = found.span if isinstance(found, Call) else span_of(parser.token)
+        raise parser.fault("expected one array, found a statement", example, span)
+    parser.end_of_statement(has_result=True, may_end=True)
+    return found
 
 
 class _Parser(ArrayReader):

@@ -42,6 +42,15 @@ COLLECTIVES = {
              "--ways", "2", "--chunks", "16"),
     "one_chip": ("all_reduce", "--size", "1MB", "--on", "v5e:1x1"),
 }  # fmt: skip
+SHARDINGS = {
+    "matrix": ("A[I_X, J_Y]", "--on", "v5e:4x2", "--dims", "I=64,J=128", "--dtype", "f32"),
+    "parts": ("A: int8[I_{X:(1)2}, J_{X:(2)2}]{U_Y}", "--on", "v5e:4x2", "--dims", "I=8,J=6"),
+    "three_dims": ("A[B_Z, I_X, J_Y]", "--on", "v5p:4x4x2", "--mesh", "X=4,Y=4,Z=2"),
+    "hlo": ("{devices=[2,4]<=[4,2]T(1,0)}", "--from", "hlo", "--on", "v5e:4x2", "--names", "B,D"),
+    "many": ("A[I_X, J_Y]", "--on", "v5e:16x16", "--dims", "I=8192,J=1024"),
+    "one_dim": ("W[D_XY]", "--on", "v5e:8x8", "--mesh", "X=8,Y=8"),
+    "scalar": ("loss[]{U_X}", "--on", "v5e:4x2"),
+}  # fmt: skip
 
 REPORTS = [
     *[(f"run_{name}.txt", ("run", str(FOLDER / f"{name}.yaml"))) for name in SCENARIOS],
@@ -56,6 +65,8 @@ REPORTS = [
     *[(f"collective_{name}.txt", ("collective", *given)) for name, given in COLLECTIVES.items()],
     ("collective_tiers.json", ("collective", *COLLECTIVES["tiers"], "--json")),
     ("show_cut_dimension.txt", ("show", *CUT[1:2], *CUT[2:])),
+    *[(f"sharding_{name}.txt", ("show", *given)) for name, given in SHARDINGS.items()],
+    ("sharding_parts.json", ("show", *SHARDINGS["parts"], "--json")),
 ]
 LOWER_CASE = (
     ["q[b, t_x] · k[t_x, s] -> p[b, s]", "AllGather_y r[s_y] -> r[s]"],

@@ -32,6 +32,8 @@ finally:
         (("run", "--help"), ""),
         (("show", "v5e:4x4", "--json"), "ruamel.yaml"),
         (("show", "v5e:4x4"), "ruamel.yaml rich"),
+        (("show", "A[I_X]", "--on", "v5e:4x4"), "ruamel.yaml rich"),
+        (("show", "A[I_X]", "--on", "v5e:4x4", "--json"), "ruamel.yaml"),
         (("plan", *GATHER), "ruamel.yaml rich"),
         (("run", *GATHER, "--json"), "simpy ruamel.yaml"),
         (("run", *GATHER), "simpy ruamel.yaml rich"),

@@ -15,14 +15,14 @@ import shardsim
 
 PACKAGE = Path(shardsim.__file__).parent
 LAYERS = [
-    {"errors", "units", "vocabulary"},
+    {"errors", "units", "vocabulary", "files"},
     {"notation", "hardware", "timeline"},
-    {"topology", "mesh", "sharding", "call"},
+    {"topology", "mesh", "sharding", "call", "placement", "dialects"},
     {"cost", "collectives"},
     {"program", "planner"},
     {"engine", "oracle"},
-    {"documents", "catalogue", "scenario", "comparison", "verification"},
-    {"report", "perfetto"},
+    {"documents", "catalogue", "scenario", "comparison", "verification", "inspection", "options"},
+    {"report", "perfetto", "plot"},
     {"cli", "api", "__init__", "__main__"},
 ]
 FORBIDDEN = {

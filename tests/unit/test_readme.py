@@ -54,13 +54,20 @@ def test_four_blocks_show_a_command_and_what_it_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    "block", blocks("text")[1:], ids=["a fault", "tiers", "strided", "strategies"]
+    "block", blocks("text")[1:], ids=["a fault", "sharding", "tiers", "strided", "strategies"]
 )
 def test_a_command_prints_what_the_readme_says(
     block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, rest = block.split("\n", 1)
     assert printed(first.removeprefix("$ "), monkeypatch, capsys) == rest
+
+
+@pytest.mark.parametrize("command", blocks("console")[0].splitlines())
+def test_a_command_with_another_notation_runs(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "error" not in printed(command, monkeypatch, capsys)
 
 
 def test_the_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
