@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from shardsim.call import Call, Method, make_call
 from shardsim.cost.book import book_seconds
 from shardsim.cost.choice import Wanted, choose_method
-from shardsim.cost.relations import exact_terms, relation
+from shardsim.cost.relations import estimate, exact_terms, relation
 from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
 from shardsim.units import Bytes, Flops
@@ -65,12 +65,14 @@ class CostModel:
     def collective(self, call: Call) -> CollectivePrice:
         """The price of one call."""
         segments = call.group.segments
+        exact, known = exact_terms(call, self.latency_model), relation(call, self.latency_model)
         return CollectivePrice(
             call=call,
             latency_model=self.latency_model,
             book=book_seconds(call.kind, call.size, segments),
-            exact=exact_terms(call, self.latency_model),
-            relation=relation(call, self.latency_model),
+            exact=exact,
+            estimate=estimate(call, self.latency_model, exact.total, known),
+            relation=known,
             wire_bytes=wire_bytes(call),
         )
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from shardsim.call import Call
     from shardsim.hardware import Link
     from shardsim.mesh import Permutation
-    from shardsim.units import Bytes
+    from shardsim.units import Bytes, Seconds
 
-__all__ = ["permute_bytes", "permute_in_words", "permute_relation", "permute_terms"]
+__all__ = ["permute_bytes", "permute_estimate", "permute_in_words", "permute_relation", "permute_terms"]
 
 
 def permute_terms(call: Call, permutation: Permutation, latency_model: LatencyModel) -> Terms:
@@ -50,6 +50,20 @@ def _crowded(block: Bytes, load: int, link: Link, latency_model: LatencyModel) -
     if transfer >= link.latency:
         return Terms(load * transfer, Fraction(0))
     return Terms(Fraction(0), load * link.latency)
+
+
+def permute_estimate(
+    call: Call, permutation: Permutation, latency_model: LatencyModel
+) -> Seconds:
+    """The longest way after the busiest link: as if that message came last at its first hop."""
+    block = call.size / call.group.size / call.efficiency
+    traffic = permutation.traffic
+    ways = (_along(block, way, latency_model).total for way in traffic.ways)
+    queue = max(
+        (_crowded(block, load - 1, link, latency_model).bandwidth for load, link in traffic.loads),
+        default=Fraction(0),
+    )
+    return call.launch + max(ways, default=Fraction(0)) + queue
 
 
 def permute_relation(permutation: Permutation) -> Relation:

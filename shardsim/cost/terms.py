@@ -49,6 +49,7 @@ class CollectivePrice:
         latency_model: What a hop costs.
         book: Seconds by the book's first-order formula (a wrapped ring is assumed).
         exact: Seconds by the closed form, in its two terms.
+        estimate: Seconds to rank by: `exact`, or what is likely where that is only a lower bound.
         relation: How `exact` stands to the simulation of the collective alone.
         wire_bytes: Bytes that leave the busiest chip, forwarded ones included.
     """
@@ -57,6 +58,7 @@ class CollectivePrice:
     latency_model: LatencyModel
     book: Seconds
     exact: Terms
+    estimate: Seconds
     relation: Relation
     wire_bytes: Bytes
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Atoms"]
 
-MOST_ATOMS = 4
+MOST_ATOMS = 3
 """With more, axes are not cut further: the search would take too long."""
 
 

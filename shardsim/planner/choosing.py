@@ -163,7 +163,7 @@ class Contracting:
             for way in self._ways()
             if self.policy is Policy.CHEAPEST or way.textbook or self.textbook is None
         ]
-        return min(allowed, key=lambda way: (self.held(way), way.seconds), default=None)
+        return min(allowed, key=lambda way: (self.held(way), way.estimate), default=None)
 
     def held(self, way: Alternative) -> object:
         """The most bytes that a way holds on a chip at once."""
@@ -209,11 +209,11 @@ class Contracting:
     def _measure(self, way: Alternative) -> tuple[object, ...]:
         match self.objective:
             case Objective.TIME:
-                return (way.seconds, way.wire_bytes, len(way.steps))
+                return (way.estimate, way.wire_bytes, len(way.steps))
             case Objective.BYTES:
-                return (way.wire_bytes, way.seconds, len(way.steps))
+                return (way.wire_bytes, way.estimate, len(way.steps))
             case Objective.MEMORY:
-                return (self.held(way), way.seconds, len(way.steps))
+                return (self.held(way), way.estimate, len(way.steps))
 
     # Why.
 

@@ -102,7 +102,7 @@ class Scaling:
         prices = [self._price(step, dim, factor) for step in _collectives(way)]
         wire = sum((price.wire_bytes for price in prices), Fraction(0))
         seconds = self.compute(way, dim, factor)
-        seconds += sum((price.exact.total for price in prices), Fraction(0))
+        seconds += sum((price.estimate for price in prices), Fraction(0))
         return (wire, seconds) if self.objective is Objective.BYTES else (seconds, wire)
 
     def compute(self, way: Alternative, dim: str, factor: Fraction) -> Seconds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardsim.mesh import Permutation
@@ -12,7 +13,7 @@ from shardsim.notation import Array, Dim
 from shardsim.planner.layout import Layout, Move, MoveKind, cut_alike, layouts, moves_from, moves_to
 from shardsim.planner.paths import Edge, Late, Paths
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
-from shardsim.vocabulary import CollectiveKind, TransferKind
+from shardsim.vocabulary import CollectiveKind, DimensionKind, LatencyModel, TransferKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,7 +54,7 @@ def with_layout(array: Array, layout: Layout, atoms: Atoms) -> Array:
     )
 
 
-@dataclass(slots=True)
+@dataclass
 class Prices:
     """What collectives cost on a mesh, each priced once.
 
@@ -66,6 +67,9 @@ class Prices:
     cost: CostModel
     known: dict[tuple[object, ...], tuple[Call, CollectivePrice]] = field(default_factory=dict)
     positions: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tables: dict[tuple[object, ...], Permutation] = field(default_factory=dict)
+    rates: dict[tuple[str, ...], tuple[Fraction, Fraction]] = field(default_factory=dict)
+    fastest: tuple[Fraction, Fraction] | None = None
 
     def collective(
         self, kind: CollectiveKind, axes: tuple[str, ...], size: Bytes
@@ -81,12 +85,20 @@ class Prices:
         self, axes: tuple[str, ...], size: Bytes, before: Layout, after: Layout, atoms: Atoms
     ) -> tuple[Call, CollectivePrice]:
         """A permute that brings every chip the block that another layout gives it."""
-        key = (before, after, size)
+        table = self._table(before, after, atoms)
+        key = (table, size)
         if key not in self.known:
-            table = Permutation(self.mesh.topology, self._targets(before, after, atoms))
             call = self.cost.call(TransferKind.PERMUTE, self.mesh.group(axes), size, table)
             self.known[key] = call, self.cost.collective(call)
         return self.known[key]
+
+    def _table(self, before: Layout, after: Layout, atoms: Atoms) -> Permutation:
+        """Who sends to whom; the same for all arrays."""
+        key = (before.axes, after.axes, atoms.names)
+        if key not in self.tables:
+            targets = self._targets(before, after, atoms)
+            self.tables[key] = Permutation(self.mesh.topology, targets)
+        return self.tables[key]
 
     def _targets(
         self, before: Layout, after: Layout, atoms: Atoms
@@ -133,12 +145,59 @@ class Prices:
             self.positions[axis] = tuple(self.mesh.position(chip, axis) for chip in chips)
         return self.positions[axis]
 
+    def least(self, axes: tuple[str, ...], comes: Bytes) -> Fraction:
+        """Seconds that a collective takes at least in which so many bytes come to (or leave) a chip.
+
+        The chip that stands at the end of every line has one link of each, and two of each ring;
+        a byte waits for one latency at least.
+        """
+        if axes not in self.rates:
+            self.rates[axes] = self._rate(axes)
+        rate, wait = self.rates[axes]
+        if self.cost.latency_model is LatencyModel.FLOOR:
+            return max(comes / rate, wait)
+        return comes / rate + wait
+
+    def _rate(self, axes: tuple[str, ...]) -> tuple[Fraction, Fraction]:
+        """Bytes/s at most into such a chip, and the least latency."""
+        topology = self.mesh.topology
+        segments = self.mesh.group(axes).segments
+        links = [(segment.link, _links(segment.kind)) for segment in segments]
+        if self.mesh.order is not None or not topology.is_regular:
+            changed = (link for _, link in topology.changed if link is not None)
+            every = [*(dimension.link for dimension in topology.dimensions), *changed]
+            fastest = max(every, key=lambda link: link.one_way_bandwidth)
+            links = [(fastest, 2)] * len(topology.dimensions)
+            links += [(link, 0) for link in every]
+        rate = sum((link.one_way_bandwidth * count for link, count in links), Fraction(0))
+        wait = min((link.latency for link, _ in links), default=Fraction(0))
+        return rate * self._best_share or Fraction(1), wait
+
+    @cached_property
+    def _best_share(self) -> Fraction:
+        """The largest share of a bandwidth that any message reaches."""
+        calibration = self.mesh.topology.calibration
+        shares = [share for curve in calibration.curves for _, share in curve.points]
+        return max([Fraction(1), calibration.efficiency, *shares])
+
     def least_permute(self, block: Bytes) -> Fraction:
-        """Seconds that a permute of `block` bytes a chip takes at least."""
-        links = [segment.link for segment in self.mesh.segments]
-        if not links:
-            return Fraction(0)
-        return block / max(link.one_way_bandwidth for link in links)
+        """Seconds that a permute takes at least: one message of `block` bytes over one link."""
+        if self.fastest is None:
+            topology = self.mesh.topology
+            changed = (link for _, link in topology.changed if link is not None)
+            every = [*(dimension.link for dimension in topology.dimensions), *changed]
+            rate = max((link.one_way_bandwidth for link in every), default=Fraction(1))
+            wait = min((link.latency for link in every), default=Fraction(0))
+            self.fastest = rate * self._best_share, wait
+        rate, wait = self.fastest
+        if self.cost.latency_model is LatencyModel.FLOOR:
+            return max(block / rate, wait)
+        return block / rate + wait
+
+
+def _links(kind: DimensionKind) -> int:
+    """The links of one ring, line or switch at the chip that has the fewest."""
+    return 2 if kind is DimensionKind.RING else 1
 
 
 class ArrayMoves:
@@ -158,6 +217,7 @@ class ArrayMoves:
         self.worth = worth
         self.bytes = Fraction(sharded.global_bytes)
         self._costs: dict[tuple[object, ...], int] = {}
+        self._least: dict[tuple[object, ...], int] = {}
         self._even: dict[tuple[int, tuple[str, ...]], bool] = {}
         self._forwards: dict[tuple[Layout, object], Paths] = {}
         self._backwards: dict[Layout | None, Paths] = {}
@@ -181,7 +241,7 @@ class ArrayMoves:
         def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
             found = moves_from(layout, self.atoms.names)
             edges = (
-                Edge(move.result, move, self._cost(layout, move))
+                self._edge(move.result, layout, move)
                 for move in found
                 if (kinds is None or move.kind in kinds) and self._is_even(move.dim, move.result)
             )
@@ -197,7 +257,7 @@ class ArrayMoves:
 
             def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
                 edges = (
-                    Edge(before, move, self._cost(before, move))
+                    self._edge(before, before, move)
                     for before, move in moves_to(layout, self.atoms.names)
                     if self.is_possible(before)
                 )
@@ -208,6 +268,22 @@ class ArrayMoves:
             goals = filter(self.is_possible, open_goals) if goal is None else (goal,)
             self._backwards[goal] = Paths(dict.fromkeys(goals, 0), walk, self.worth.both)
         return self._backwards[goal]
+
+    def _edge(self, to: Layout, before: Layout, move: Move) -> Edge:
+        """A move in the graph; a collective that is not priced yet, by what it takes at least."""
+        ways = before.ways(self.atoms.sizes)
+        moved = frozenset(move.axes)
+        known = self._costs.get((move.kind, moved, ways))
+        if known is not None or move.kind is None:
+            return Edge(to, move, self._cost(before, move) if known is None else known)
+        gathers = move.kind is CollectiveKind.ALL_GATHER
+        key = (gathers, moved, ways)
+        if key not in self._least:
+            local, count = self.bytes / ways, self.atoms.ways(move.axes)
+            comes = local * (count - 1) if gathers else local * (count - 1) / count
+            axes = self.atoms.joined(self.atoms.in_order(moved))
+            self._least[key] = self._worth(self.prices.least(axes, comes), comes, local)
+        return Edge(to, move, self._least[key], self._late_price(before, move))
 
     def _permutes(self, layout: Layout, *, forwards: bool) -> Late | None:
         """The permutes from (or to) a layout, where there are any."""
@@ -261,7 +337,7 @@ class ArrayMoves:
             else:
                 _, price = self.priced(before, move)
                 held = local + self.bytes / move.result.ways(self.atoms.sizes)
-                self._costs[key] = self._worth(price.exact.total, price.wire_bytes, held)
+                self._costs[key] = self._worth(price.estimate, price.wire_bytes, held)
         return self._costs[key]
 
     def _worth(self, seconds: Fraction, wire: Bytes, held: Bytes) -> int:

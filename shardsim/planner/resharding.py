@@ -103,11 +103,11 @@ class Resharding:
     def _measure(self, way: Alternative) -> tuple[object, ...]:
         match self.objective:
             case Objective.TIME:
-                return (way.seconds, way.wire_bytes, len(way.steps))
+                return (way.estimate, way.wire_bytes, len(way.steps))
             case Objective.BYTES:
-                return (way.wire_bytes, way.seconds, len(way.steps))
+                return (way.wire_bytes, way.estimate, len(way.steps))
             case Objective.MEMORY:
-                return (peak_bytes([self.value], way.steps), way.seconds, len(way.steps))
+                return (peak_bytes([self.value], way.steps), way.estimate, len(way.steps))
 
     def choice(self, text: str, why: tuple[str, ...], name: str | None = "") -> Choice:
         """The same as a choice of a plan.

@@ -255,6 +255,13 @@ class Alternative:
         return sum((step.seconds for step in self.steps), Fraction(0))
 
     @property
+    def estimate(self) -> Seconds:
+        """Seconds to rank by: exact ones, or what is likely where there is only a lower bound."""
+        collectives = [step for step in self.steps if isinstance(step, CollectiveStep)]
+        more = (step.price.estimate - step.price.exact.total for step in collectives)
+        return self.seconds + sum(more, Fraction(0))
+
+    @property
     def label(self) -> str:
         """What it sends, in short: `AllGather_X of A, AllReduce_X of C`."""
         said = [step.label for step in self.steps if isinstance(step, CollectiveStep)]
@@ -276,6 +283,7 @@ class Alternative:
         return {
             "steps": [step_dict(step) for step in self.steps],
             "exact_seconds": float(self.seconds),
+            "estimated_seconds": float(self.estimate),
             "wire_bytes_per_chip": number(self.wire_bytes),
             "flops_per_chip": self.flops,
             "textbook": self.textbook,
