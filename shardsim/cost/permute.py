@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from shardsim.mesh import Permutation
     from shardsim.units import Bytes, Seconds
 
-__all__ = ["permute_bytes", "permute_estimate", "permute_in_words", "permute_relation", "permute_terms"]
+__all__ = [
+    "permute_bytes",
+    "permute_estimate",
+    "permute_in_words",
+    "permute_relation",
+    "permute_terms",
+]
 
 
 def permute_terms(call: Call, permutation: Permutation, latency_model: LatencyModel) -> Terms:
@@ -52,9 +58,7 @@ def _crowded(block: Bytes, load: int, link: Link, latency_model: LatencyModel) -
     return Terms(Fraction(0), load * link.latency)
 
 
-def permute_estimate(
-    call: Call, permutation: Permutation, latency_model: LatencyModel
-) -> Seconds:
+def permute_estimate(call: Call, permutation: Permutation, latency_model: LatencyModel) -> Seconds:
     """The longest way after the busiest link: as if that message came last at its first hop."""
     block = call.size / call.group.size / call.efficiency
     traffic = permutation.traffic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,17 @@ from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
 from shardsim.planner.reshard import layout_of
 from shardsim.planner.rules import Rules
-from shardsim.planner.steps import Alternative, MatmulStep, Value
+from shardsim.planner.steps import Alternative, Step, Value
 from shardsim.planner.worth import Worth
-from shardsim.units import format_bytes, format_flops, format_seconds
 from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from shardsim.planner.dot import Placement
     from shardsim.planner.reshard import Prices
     from shardsim.sharding import ShardedArray
+    from shardsim.units import Bytes
 
 __all__ = ["MOST_ALTERNATIVES", "Contracting"]
 
@@ -46,6 +46,7 @@ class Contracting:
         product: Makes the array of an intermediate of some dimensions.
         in_order: Whether the operands must be multiplied from left to right.
         number: The first free value number.
+        everywhere: Whether axes that no array names may be used too.
     """
 
     prices: Prices
@@ -59,6 +60,7 @@ class Contracting:
     product: Callable[[tuple[str, ...]], ShardedArray]
     in_order: bool
     number: int
+    everywhere: bool = False
 
     # Where plans are looked for.
 
@@ -67,6 +69,8 @@ class Contracting:
         if not self.is_open:
             arrays.append(self.result.array)
         named = [axis for array in arrays for axis in (*array.axes, *array.unreduced)]
+        if self.everywhere:
+            named += self.prices.mesh.sizes
         return Atoms.of(self.prices.mesh, named, cut=cut)
 
     def _network(self, *, cut: bool, only: Callable[[Split], bool] | None = None) -> Network:
@@ -84,12 +88,12 @@ class Contracting:
         )
 
     @cached_property
-    def _fine(self) -> Network:
+    def fine(self) -> Network:
         """Parts of axes may be moved by themselves, where two operands leave room for that."""
         return self._network(cut=len(self.operands) == 2)
 
     @cached_property
-    def _coarse(self) -> Network:
+    def coarse(self) -> Network:
         """Only whole axes are moved."""
         return self._network(cut=False)
 
@@ -98,7 +102,7 @@ class Contracting:
         """The four rules for the dot; None where there are several."""
         if len(self.operands) > 2:
             return None
-        network = self._coarse
+        network = self.coarse
         dot = network.dot(next(network.splits(network.all)))
         left, right = (value.sharded.array for value in self.operands)
         atoms = network.space.atoms
@@ -124,24 +128,53 @@ class Contracting:
     @cached_property
     def cheapest(self) -> Alternative | None:
         """The cheapest of all plans; of equal ones one by the rules, then one of whole axes."""
-        network = self._fine
-        found = network.cheapest(rank=self._rank)
+        found = self.best
         if found is None:
             return None
-        return network.alternative(found, self.number, textbook=self._rank(found.placement) == 0)
+        is_textbook = self._rank(found.placement) == 0
+        return self.fine.alternative(found, self.number, textbook=is_textbook)
+
+    @cached_property
+    def best(self) -> Candidate | None:
+        """The same before it is a sequence of steps."""
+        return self.fine.cheapest(rank=self._rank)
+
+    @cached_property
+    def dot_by_dot(self) -> Alternative | None:
+        """From left to right, each dot the cheapest by itself; None where that is all there is."""
+        if len(self.operands) == 2:
+            return None
+        left = self.operands[0]
+        steps: tuple[Step, ...] = ()
+        for index, right in enumerate(self.operands[1:], start=2):
+            is_last = index == len(self.operands)
+            names = self.fine.names(frozenset(range(index)))
+            both = (*left.sharded.array.dim_names, *right.sharded.array.dim_names)
+            dot = replace(
+                self,
+                operands=(left, right),
+                names=("", ""),
+                summed=frozenset(both) - frozenset(names),
+                result=self.result if is_last else self.product(names),
+                is_open=self.is_open or not is_last,
+                number=self.number + len(steps),
+            )
+            if dot.cheapest is None:
+                return None
+            steps = (*steps, *dot.cheapest.steps)
+            left = steps[-1].result
+        return Alternative(steps=steps, textbook=False)
 
     @cached_property
     def local(self) -> Alternative | None:
         """The plan without any communication, where the operands' shardings allow it."""
-        found = self._coarse.untouched()
-        return (
-            None if found is None else self._coarse.alternative(found, self.number, textbook=True)
-        )
+        found = self.coarse.untouched()
+        return None if found is None else self.coarse.alternative(found, self.number, textbook=True)
 
     def _rank(self, placement: Placement) -> int:
-        atoms = self._fine.space.atoms
+        atoms = self.fine.space.atoms
         whole = _joined(placement, atoms)
-        if any(axis not in self._coarse.space.atoms.sizes for axes in whole.cuts for axis in axes):
+        if any(axis not in self.coarse.space.atoms.sizes for axes in whole.cuts for axis in axes):
             return 2
         return 0 if self.rules is not None and self.rules.allow(whole) else 1
 
@@ -154,7 +187,7 @@ class Contracting:
         if not allowed:
             return None
         best = min(allowed, key=lambda one: one.cost)
-        return self._coarse.alternative(best, self.number, textbook=True)
+        return self.coarse.alternative(best, self.number, textbook=True)
 
     def _leanest(self) -> Alternative | None:
         """The plan of whole axes that holds the least at once; of equal ones the fastest."""
@@ -165,14 +198,14 @@ class Contracting:
         ]
         return min(allowed, key=lambda way: (self.held(way), way.estimate), default=None)
 
-    def held(self, way: Alternative) -> object:
+    def held(self, way: Alternative) -> Bytes:
         """The most bytes that a way holds on a chip at once."""
         return peak_bytes(self.operands, way.steps)
 
     @cached_property
     def _every(self) -> tuple[Candidate, ...]:
         """Every placement of whole axes, cheapest first."""
-        return tuple(sorted(self._coarse.every(), key=lambda one: one.cost))
+        return tuple(sorted(self.coarse.every(), key=lambda one: one.cost))
 
     def _ways(self) -> list[Alternative]:
         """For each thing that the axes may do in the last dot, the cheapest way."""
@@ -183,7 +216,7 @@ class Contracting:
             kinds.setdefault((one.split, cuts, sums), one)
         rules = self.rules
         return [
-            self._coarse.alternative(
+            self.coarse.alternative(
                 one, self.number, textbook=rules is not None and rules.allow(one.placement)
             )
             for one in kinds.values()
@@ -194,7 +227,7 @@ class Contracting:
         """The ways considered, the best first: the plan taken, and the best of each kind."""
         assert self.chosen is not None
         ways = {tuple(step.text for step in way.steps): way for way in self._ways()}
-        for way in (self.cheapest, self.textbook, self.chosen):
+        for way in (self.cheapest, self.textbook, self.dot_by_dot, self.chosen):
             if way is not None:
                 ways[tuple(step.text for step in way.steps)] = way
         ways[tuple(step.text for step in self.chosen.steps)] = self.chosen
@@ -214,27 +247,6 @@ class Contracting:
                 return (way.wire_bytes, way.estimate, len(way.steps))
             case Objective.MEMORY:
                 return (self.held(way), way.estimate, len(way.steps))
-
-    # Why.
-
-    def reasons(self) -> tuple[str, ...]:
-        """The rule for each axis in play, which axes are not used, and whether the rules hold."""
-        assert self.chosen is not None
-        sizes = {axis: size for axis, size in self.prices.mesh.sizes.items() if size > 1}
-        played = self._coarse.space.atoms.parts
-        said = []
-        for axis, size in sizes.items():
-            if axis not in played:
-                said.append(f"{axis}: not used: its {size} chips all do the same work")
-            elif self.rules is not None:
-                parts = self._coarse.space.atoms.parts[axis]
-                said += [self.rules.reason(part) for part in parts if part in self.rules.axes]
-        if self.is_open:
-            array = self.chosen.steps[-1].result.sharded.array
-            said.append(f"the result is left open: {array} costs least")
-        said += self._repeated(played)
-        said += self._departure()
-        return tuple(said)
 
     @cached_property
     def _scaling(self) -> Scaling:
@@ -263,45 +275,11 @@ class Contracting:
         """For which extents a way is bound by communication."""
         return balances(way, self._extents, self._scaling)
 
-    def _repeated(self, played: Iterable[str]) -> list[str]:
-        """Axes in play that are idle in a matmul of the plan."""
-        assert self.chosen is not None
-        mesh = self.prices.mesh
-        said = []
-        for step in self.chosen.steps:
-            if not isinstance(step, MatmulStep):
-                continue
-            arrays = [value.sharded.array for value in (*step.operands, step.result)]
-            used = {axis.split(":")[0] for a in arrays for axis in (*a.axes, *a.unreduced)}
-            idle = [axis for axis in played if axis not in used]
-            if idle:
-                count = 1
-                for axis in idle:
-                    count *= mesh.sizes[axis]
-                names = " and ".join(idle)
-                said.append(
-                    f"{names}: idle in the matmul: {count} chips do the same "
-                    f"{format_flops(step.flops)} each"
-                )
-        return said
+    def reasons(self) -> tuple[str, ...]:
+        """Why, in sentences."""
+        from shardsim.planner.reasons import reasons_for  # here, since it needs this module
 
-    def _departure(self) -> list[str]:
-        """What the rules would cost, where the plan is not by them."""
-        chosen, textbook = self.chosen, self.textbook
-        if chosen is None or self.rules is None or chosen.textbook:
-            return []
-        if textbook is None:
-            return ["no plan by these rules cuts every extent evenly, so it departs from them"]
-        match self.objective:
-            case Objective.TIME:
-                before, after = format_seconds(textbook.seconds), format_seconds(chosen.seconds)
-            case Objective.BYTES:
-                before, after = format_bytes(textbook.wire_bytes), format_bytes(chosen.wire_bytes)
-            case Objective.MEMORY:
-                before, after = (
-                    format_bytes(peak_bytes(self.operands, way.steps)) for way in (textbook, chosen)
-                )
-        return [f"the plan departs from these rules, which would cost {before} instead of {after}"]
+        return reasons_for(self)
 
 
 def _from_left(split: Split) -> bool:

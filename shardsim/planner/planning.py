@@ -162,6 +162,7 @@ class _Planner:
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
         one_by_one = statement.local or (self.policy is Policy.TEXTBOOK and len(operands) > 2)
         if not one_by_one:
+            self._name_products(operands, statement.contracted)
             summed = frozenset(itertools.chain(*statement.contracted))
             array, text = statement.result, str(statement)
             return self._dot(
@@ -242,6 +243,16 @@ class _Planner:
                 )
         self._take(Choice(text=text, chosen=chosen, explained=made))
         return chosen.steps[-1].result
+
+    def _name_products(
+        self, operands: tuple[Value, ...], contracted: tuple[tuple[str, ...], ...]
+    ) -> None:
+        """Gives the products from left to right the first names."""
+        left = operands[0].sharded.array.dim_names
+        for right, summed in zip(operands[1:-1], contracted, strict=False):
+            names = dict.fromkeys((*left, *right.sharded.array.dim_names))
+            left = tuple(name for name in names if name not in summed)
+            self._intermediate(left)
 
     def _product(self, left: Value, right: Value, contracted: tuple[str, ...]) -> Array:
         """The product of the first operands: what is left of both sides' dimensions."""

@@ -146,7 +146,7 @@ class Prices:
         return self.positions[axis]
 
     def least(self, axes: tuple[str, ...], comes: Bytes) -> Fraction:
-        """Seconds that a collective takes at least in which so many bytes come to (or leave) a chip.
+        """Seconds that a collective takes at least in which so many bytes come to a chip.
 
         The chip that stands at the end of every line has one link of each, and two of each ring;
         a byte waits for one latency at least.

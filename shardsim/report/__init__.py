@@ -2,6 +2,7 @@
 
 parts.py         what reports are put together from
 tables.py        runs and plans
+ways.py          other ways than a plan's, and where they would be better
 compare.py       strategies side by side
 collective.py    one collective
 topologies.py    topologies

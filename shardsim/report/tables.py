@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shardsim.comparison import step_advice
-from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
+from shardsim.planner import CollectiveStep, MatmulStep
 from shardsim.report.gantt import busiest_chip, gantt
 from shardsim.report.parts import (
     BOUNDS,
@@ -25,19 +25,19 @@ from shardsim.report.parts import (
     new_table,
     title,
 )
+from shardsim.report.ways import cheaper, shown, turning_points, ways
 from shardsim.units import format_bytes, format_flops, format_seconds
-from shardsim.vocabulary import Algorithm, DimensionKind, Objective
+from shardsim.vocabulary import Algorithm, DimensionKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
     from shardsim.comparison import Run
-    from shardsim.planner import Alternative, Plan, Step
+    from shardsim.planner import Plan, Step
+    from shardsim.vocabulary import Objective
 
 __all__ = ["plan_report", "run_report"]
-
-MOST_ALTERNATIVES = 6
 
 
 def run_report(run: Run) -> RenderableType:
@@ -47,7 +47,7 @@ def run_report(run: Run) -> RenderableType:
     parts: list[RenderableType] = [*_head(plan, run.scenario.name), *_why(plan)]
     parts += [title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
     parts += _advice(run.advice)
-    parts += _cheaper(plan, run.scenario.options.objective)
+    parts += [*cheaper(plan, run.scenario.options.objective), *turning_points(plan)]
     parts += [title("Totals"), _totals(run)]
     if run.totals.simulated_seconds:
         chip = ", ".join(map(str, busiest_chip(run)))
@@ -70,14 +70,8 @@ def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
     """Head, why, steps by formula, and the alternatives."""
     parts: list[RenderableType] = [*_head(plan, name), *_why(plan)]
     parts += [title("Steps"), _steps(plan.steps, None), *_notes(plan)]
-    parts += [*_advice(step_advice(plan)), *_cheaper(plan, objective)]
-    for choice in plan.choices:
-        if len(choice.alternatives) > 1:
-            ways, taken = choice.alternatives, choice.chosen
-            shown = [way for i, way in enumerate(ways) if i < MOST_ALTERNATIVES or way is taken]
-            parts += [title(f"Ways to do {choice.text}"), _ways(shown, taken)]
-            if len(ways) > len(shown):
-                parts.append(Sentence(f"and {len(ways) - len(shown)} more (--json has them all)"))
+    parts += [*_advice(step_advice(plan)), *cheaper(plan, objective)]
+    parts += [*turning_points(plan), *ways(plan)]
     return Group(*parts)
 
 
@@ -104,6 +98,13 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
         lines += [Text(name, style="bold"), *(Sentence(text) for text in statements)]
     lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
     lines.append(Text(f"mesh {sizes}; dims {extents}; {_dtypes(plan)}"))
+    lines += [
+        Sentence(
+            f"{one.dim} is padded from {one.asked:,} to {one.extent:,}, a multiple of {one.ways}: "
+            f"{float(one.waste):.1%} of it is waste, and is priced like the rest"
+        )
+        for one in plan.program.padding
+    ]
     kinds = dict.fromkeys(curve.kind.value for curve in topology.calibration.curves)
     measured = [f"{', '.join(kinds)} as measured"] if kinds else []
     real = [*measured, *calibration_lines(topology.calibration)]
@@ -144,7 +145,7 @@ def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> Rende
         row = [_work(step), *_formulas(step)]
         if simulated is not None:
             row.append("free" if not step.seconds else format_seconds(simulated[index]))
-        table.add_row(Text(str(index + 1)), StepText(_shown(step)), *(Text(cell) for cell in row))
+        table.add_row(Text(str(index + 1)), StepText(shown(step)), *(Text(cell) for cell in row))
     return table
 
 
@@ -204,49 +205,6 @@ def _fabric(step: CollectiveStep) -> str:
     on = " and ".join(f"a {segment.kind.value} of {segment.size}" for segment in segments)
     only = method.algorithms == (Algorithm.LINE,) and method.chunks == 1
     return f"on {on}" if only else f"on {on}, {method.name}"
-
-
-def _cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
-    """Where the plan taken is not the cheapest, that is said."""
-    lines: list[RenderableType] = []
-    for choice in plan.choices:
-        best, chosen = choice.alternatives[0], choice.chosen
-        if objective is Objective.TIME:
-            before, after = chosen.seconds, best.seconds
-            gain = (
-                "less time, step after step, with policy cheapest: "
-                f"{format_seconds(before)} to {format_seconds(after)}"
-            )
-        else:
-            before, after = chosen.wire_bytes, best.wire_bytes
-            gain = (
-                "fewer bytes per chip with policy cheapest: "
-                f"{format_bytes(before)} to {format_bytes(after)}"
-            )
-        if 200 * (before - after) > before:
-            lines.append(Sentence(f"{float(1 - after / before):.0%} {gain}"))
-            lines += [Padding(StepText(_shown(step)), (0, 0, 0, 5)) for step in best.steps]
-    return lines
-
-
-def _shown(step: Step) -> str:
-    """A step in the notation; a slice looks like no other step, so it is named."""
-    return f"slice {step.text}" if isinstance(step, SliceStep) else step.text
-
-
-def _ways(ways: Sequence[Alternative], taken: Alternative) -> Table:
-    table = new_table("", "exact", "wire/chip", "four rules", "steps")
-    for column in table.columns[1:3]:
-        column.justify = "right"
-    for way in ways:
-        table.add_row(
-            Text("taken" if way is taken else ""),
-            Text(format_seconds(way.seconds)),
-            Text(format_bytes(way.wire_bytes)),
-            Text("yes" if way.textbook else "no"),
-            Group(*(StepText(_shown(step)) for step in way.steps)),
-        )
-    return table
 
 
 def _totals(run: Run) -> Table:

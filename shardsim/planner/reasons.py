@@ -1,0 +1,133 @@
+"""Why a contraction is done as it is: rules, orders, what is idle, and what else would cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shardsim.planner.steps import MatmulStep
+from shardsim.units import format_bytes, format_flops, format_seconds
+from shardsim.vocabulary import Objective
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shardsim.planner.choosing import Contracting
+    from shardsim.planner.contraction import Tree
+    from shardsim.planner.steps import Alternative
+
+__all__ = ["reasons_for"]
+
+MOST_AXES = 3
+"""With more axes in the mesh, what the unused ones could do is not looked for."""
+
+
+def reasons_for(made: Contracting) -> tuple[str, ...]:
+    """Why the way taken is taken."""
+    chosen = made.chosen
+    assert chosen is not None
+    return (
+        *_axes(made),
+        *_order(made, chosen),
+        *_open_result(made, chosen),
+        *_repeated(made, chosen),
+        *_departure(made, chosen),
+        *_unused(made, chosen),
+    )
+
+
+def _axes(made: Contracting) -> Iterator[str]:
+    """The rule for each axis in play, and which axes are not used."""
+    played = made.coarse.space.atoms.parts
+    for axis, size in made.prices.mesh.sizes.items():
+        if size == 1:
+            continue
+        if axis not in played:
+            yield f"{axis}: not used: its {size} chips all do the same work"
+        elif made.rules is not None:
+            rules = made.rules
+            yield from (rules.reason(part) for part in played[axis] if part in rules.axes)
+
+
+def _order(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    """In which order several operands are multiplied, and what that gains."""
+    if len(made.operands) == 2:
+        return
+    if made.best is not None and chosen is made.cheapest:
+        yield f"multiplied in the order {_tree_text(made.fine.tree(made.best), made.names)}"
+    between = [step.result.sharded.array for step in chosen.steps if isinstance(step, MatmulStep)]
+    for array in between[:-1]:
+        yield f"{array.name} is made as {array}: the layouts of all products are chosen together"
+    greedy = made.dot_by_dot
+    if greedy is not None and greedy.estimate > chosen.estimate:
+        yield (
+            "from left to right, each dot the cheapest by itself, it would take "
+            f"{format_seconds(greedy.estimate)} instead of {format_seconds(chosen.estimate)}"
+        )
+
+
+def _tree_text(tree: Tree, names: tuple[str, ...]) -> str:
+    if isinstance(tree, int):
+        return names[tree]
+    left, right = (_part_text(part, names) for part in tree)
+    return f"{left} · {right}"
+
+
+def _part_text(tree: Tree, names: tuple[str, ...]) -> str:
+    return names[tree] if isinstance(tree, int) else f"({_tree_text(tree, names)})"
+
+
+def _open_result(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    if made.is_open:
+        array = chosen.steps[-1].result.sharded.array
+        yield f"the result is left open: {array} costs least"
+
+
+def _repeated(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    """Axes in play that are idle in a matmul of the plan, so that chips do the same."""
+    sizes = made.prices.mesh.sizes
+    for step in chosen.steps:
+        if not isinstance(step, MatmulStep):
+            continue
+        arrays = [value.sharded.array for value in (*step.operands, step.result)]
+        used = {axis.split(":")[0] for a in arrays for axis in (*a.axes, *a.unreduced)}
+        idle = [axis for axis in made.coarse.space.atoms.parts if axis not in used]
+        if idle:
+            count = math.prod(sizes[axis] for axis in idle)
+            yield (
+                f"{' and '.join(idle)}: idle in the matmul: {count} chips do the same "
+                f"{format_flops(step.flops)} each"
+            )
+
+
+def _departure(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    """What the rules would cost, where the plan is not by them."""
+    textbook = made.textbook
+    if made.rules is None or chosen.textbook:
+        return
+    if textbook is None:
+        yield "no plan by these rules cuts every extent evenly, so it departs from them"
+        return
+    match made.objective:
+        case Objective.TIME:
+            before, after = format_seconds(textbook.estimate), format_seconds(chosen.estimate)
+        case Objective.BYTES:
+            before, after = format_bytes(textbook.wire_bytes), format_bytes(chosen.wire_bytes)
+        case Objective.MEMORY:
+            before, after = format_bytes(made.held(textbook)), format_bytes(made.held(chosen))
+    yield f"the plan departs from these rules, which would cost {before} instead of {after}"
+
+
+def _unused(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    """What could be gained by axes that no array names."""
+    sizes = {axis: size for axis, size in made.prices.mesh.sizes.items() if size > 1}
+    unused = [axis for axis in sizes if axis not in made.coarse.space.atoms.parts]
+    if not unused or made.objective is not Objective.TIME or len(sizes) > MOST_AXES:
+        return
+    better = replace(made, everywhere=True).cheapest
+    if better is not None and 100 * better.estimate < 99 * chosen.estimate:
+        yield (
+            f"cutting over {' and '.join(unused)} too, it would take "
+            f"{format_seconds(better.estimate)}: {better.label}"
+        )

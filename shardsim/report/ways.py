@@ -1,0 +1,141 @@
+"""The other ways to do what a plan does, and where they would be better, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from shardsim.planner import CollectiveStep, SliceStep
+from shardsim.report.parts import Sentence, StepText, new_table, title
+from shardsim.units import format_bytes, format_flops, format_seconds
+from shardsim.vocabulary import Objective, Relation, TransferKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from shardsim.planner import Alternative, Choice, Plan, Step
+    from shardsim.planner.flips import Balance, Flip
+
+__all__ = ["cheaper", "shown", "turning_points", "ways"]
+
+MOST_ALTERNATIVES = 6
+
+
+def shown(step: Step) -> str:
+    """A step in the notation; slices and permutes look like no other step, so they are named."""
+    if isinstance(step, SliceStep):
+        return f"slice {step.text}"
+    if isinstance(step, CollectiveStep) and step.kind is TransferKind.PERMUTE:
+        return f"permute {step.text}"
+    return step.text
+
+
+def cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
+    """Where the plan taken is not the cheapest, that is said."""
+    lines: list[RenderableType] = []
+    for choice in plan.choices:
+        best, chosen = choice.alternatives[0], choice.chosen
+        match objective:
+            case Objective.TIME:
+                before, after = chosen.estimate, best.estimate
+                gain = (
+                    "less time, step after step, with policy cheapest: "
+                    f"{format_seconds(before)} to {format_seconds(after)}"
+                )
+            case Objective.BYTES:
+                before, after = chosen.wire_bytes, best.wire_bytes
+                gain = (
+                    "fewer bytes per chip with policy cheapest: "
+                    f"{format_bytes(before)} to {format_bytes(after)}"
+                )
+            case Objective.MEMORY:
+                continue
+        if 200 * (before - after) > before:
+            lines.append(Sentence(f"{float(1 - after / before):.0%} {gain}"))
+            lines += [Padding(StepText(shown(step)), (0, 0, 0, 5)) for step in best.steps]
+    return lines
+
+
+def turning_points(plan: Plan) -> list[RenderableType]:
+    """For which extents the way taken is the best, and where something else binds."""
+    lines = [line for choice in plan.choices for line in _turning_points(choice)]
+    return [title("Where that changes, all else as it is"), *lines] if lines else []
+
+
+def _turning_points(choice: Choice) -> Iterator[RenderableType]:
+    flips, balances = choice.flips, choice.balances()
+    if not flips and not balances:
+        return
+    label = choice.chosen.label
+    for flip in flips:
+        yield Sentence(f"{label} {_holds(flip)}")
+    for balance in balances:
+        yield Sentence(f"communication takes longer than the matmuls {_longer(balance)}")
+
+
+def _holds(flip: Flip) -> str:
+    dim = flip.dim
+    below = "" if flip.below is None else f"below, {flip.below.label}"
+    above = "" if flip.above is None else f"above, {flip.above.label}"
+    if flip.high is None:
+        return f"wins while {dim} >= {flip.low:,}; {below}"
+    if flip.low is None:
+        return f"wins while {dim} <= {flip.high:,}; {above}"
+    return f"wins from {dim} = {flip.low:,} to {flip.high:,}; {below}; {above}"
+
+
+def _longer(balance: Balance) -> str:
+    sign = "<" if balance.talks_below else ">"
+    exact, book = balance.exact, balance.book
+    if exact is None:
+        return f"while {balance.dim} {sign} {book:,} by the book's formulas (exactly: always)"
+    if book is None:
+        return f"while {balance.dim} {sign} {exact:,}"
+    return f"while {balance.dim} {sign} {exact:,} ({book:,} by the book's formulas)"
+
+
+def ways(plan: Plan) -> list[RenderableType]:
+    """For each choice a table of the ways to do it."""
+    parts: list[RenderableType] = []
+    for choice in plan.choices:
+        found, taken = choice.alternatives, choice.chosen
+        if len(found) > 1:
+            some = [way for i, way in enumerate(found) if i < MOST_ALTERNATIVES or way is taken]
+            parts += [title(f"Ways to do {choice.text}"), _table(some, taken)]
+            if any(way.estimate != way.seconds for way in some):
+                parts.append(Sentence("~ is likely: for a step there is only a lower bound"))
+            if len(found) > len(some):
+                parts.append(Sentence(f"and {len(found) - len(some)} more (--json has them)"))
+    return parts
+
+
+def _table(some: Sequence[Alternative], taken: Alternative) -> Table:
+    table = new_table("", "exact", "wire/chip", "FLOPs/chip", "4 rules", "steps")
+    for column in table.columns[1:4]:
+        column.justify = "right"
+        column.no_wrap = True
+    for way in some:
+        table.add_row(
+            Text("taken" if way is taken else ""),
+            Text(_time(way)),
+            Text(format_bytes(way.wire_bytes)),
+            Text(format_flops(way.flops) if way.flops else ""),
+            Text("yes" if way.textbook else "no"),
+            Group(*(StepText(shown(step)) for step in way.steps)),
+        )
+    return table
+
+
+def _time(way: Alternative) -> str:
+    if way.estimate != way.seconds:
+        return f"~ {format_seconds(way.estimate)}"
+    bounds = {s.price.relation for s in way.steps if isinstance(s, CollectiveStep)}
+    sign = "≤ " if Relation.UPPER_BOUND in bounds else ""
+    sign = "≥ " if Relation.LOWER_BOUND in bounds else sign
+    return sign + format_seconds(way.seconds)
