@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from shardsim.comparison.advice import advice_for
 from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
 from shardsim.cost import CostModel, Wanted
-from shardsim.planner import CollectiveStep, MatmulStep, make_plan
+from shardsim.planner import CollectiveStep, MatmulStep, SliceStep, make_plan
 from shardsim.planner.memory import peak_memory
 from shardsim.planner.steps import step_dict, value_dict
 from shardsim.timeline import length
 from shardsim.timeline import overlap as common
 from shardsim.units import Bytes, Seconds, format_seconds, number
-from shardsim.vocabulary import DimensionKind, Overlap
+from shardsim.vocabulary import CollectiveKind, DimensionKind, Overlap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,7 +243,7 @@ def plan_scenario(scenario: Scenario) -> Plan:
 
 
 def step_advice(plan: Plan, times: Sequence[Seconds] | None = None) -> tuple[tuple[int, str], ...]:
-    """Where another order of chips would be better for a step: its index, and both prices.
+    """Where another order of chips or another collective would be better: index of the step, why.
 
     Args:
         plan: The steps.
@@ -254,7 +254,27 @@ def step_advice(plan: Plan, times: Sequence[Seconds] | None = None) -> tuple[tup
         (index, text)
         for index, step in enumerate(plan.steps)
         if isinstance(step, CollectiveStep)
-        for text in advice_for(step.call, seconds[index], plan.latency_model)
+        for text in (
+            *advice_for(step.call, seconds[index], plan.latency_model),
+            *_needless_sum(plan, step),
+        )
+    )
+
+
+def _needless_sum(plan: Plan, step: CollectiveStep) -> tuple[str, ...]:
+    """An AllReduce of whose result each chip then keeps a part only."""
+    if step.kind is not CollectiveKind.ALL_REDUCE:
+        return ()
+    readers = [other for other in plan.steps if step.result.number in other.reads]
+    kept = [other for other in readers if isinstance(other, SliceStep)]
+    if not kept or len(kept) < len(readers) or not set(kept[0].axes) & set(step.axes):
+        return ()
+    cost = CostModel(plan.latency_model)
+    group, size = step.call.group, step.call.size
+    scatter = cost.collective(cost.call(CollectiveKind.REDUCE_SCATTER, group, size)).estimate
+    return (
+        f"each chip keeps only its part of the sum: ReduceScatter would take "
+        f"{format_seconds(scatter)} instead of {format_seconds(step.price.estimate)}",
     )
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shardsim.planner.steps import MatmulStep
+from shardsim.planner.steps import CollectiveStep, MatmulStep
 from shardsim.units import format_bytes, format_flops, format_seconds
 from shardsim.vocabulary import Objective
 
@@ -33,6 +33,7 @@ def reasons_for(made: Contracting) -> tuple[str, ...]:
         *_open_result(made, chosen),
         *_repeated(made, chosen),
         *_departure(made, chosen),
+        *_wide(made, chosen),
         *_unused(made, chosen),
     )
 
@@ -117,6 +118,27 @@ def _departure(made: Contracting, chosen: Alternative) -> Iterator[str]:
         case Objective.MEMORY:
             before, after = format_bytes(made.held(textbook)), format_bytes(made.held(chosen))
     yield f"the plan departs from these rules, which would cost {before} instead of {after}"
+
+
+def _wide(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    """Operands that move in a wider type than the one they are multiplied with."""
+    operands = {value.sharded.array.name: value.sharded.dtype for value in made.operands}
+    if any(dtype.is_integer for dtype in operands.values()):
+        return  # to make integers of floats is another matter than a cast
+    narrowest = min(operands.values(), key=lambda dtype: dtype.bytes)
+    for step in chosen.steps:
+        if not isinstance(step, CollectiveStep):
+            continue
+        dtype = operands.get(step.operand.sharded.array.name)
+        if dtype is not None and dtype.bytes > narrowest.bytes:
+            size = step.size * narrowest.bytes / dtype.bytes
+            call = step.call
+            again = made.prices.cost.call(call.kind, call.group, size, call.permutation)
+            less = made.prices.cost.collective(again).estimate
+            yield (
+                f"{step.label} moves {dtype}: cast to {narrowest} before, it would take "
+                f"{format_seconds(less)} instead of {format_seconds(step.price.estimate)}"
+            )
 
 
 def _unused(made: Contracting, chosen: Alternative) -> Iterator[str]:

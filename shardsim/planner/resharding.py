@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ from shardsim.notation import Array, Dim
 from shardsim.planner.atoms import Atoms
 from shardsim.planner.memory import peak_bytes
 from shardsim.planner.reshard import ArrayMoves, Prices, layout_of
-from shardsim.planner.steps import Alternative, Choice, Step, Value
+from shardsim.planner.steps import Alternative, Choice, CollectiveStep, Step, Value
 from shardsim.planner.worth import Worth
+from shardsim.units import format_bytes, format_seconds
 from shardsim.vocabulary import CollectiveKind, Objective
 
 if TYPE_CHECKING:
@@ -124,8 +126,23 @@ class Resharding:
         return Choice(text=text, chosen=chosen, explained=_Explained(self, chosen, why))
 
     def reasons(self) -> tuple[str, ...]:
-        """Why this way."""
-        return ("the cheapest sequence of moves",)
+        """Why this way: what the others would take, and what this one is bound by."""
+        chosen = self.chosen
+        if not chosen.steps:
+            return ("nothing to do: every chip has its block already",)
+        taken = f"{format_seconds(chosen.estimate)}, {format_bytes(chosen.wire_bytes)} a chip"
+        said = [f"the cheapest sequence of moves: {taken}"]
+        said += [
+            f"{way.label} instead: {format_seconds(way.estimate)}, "
+            f"{format_bytes(way.wire_bytes)} a chip"
+            for way in self.alternatives
+            if way is not chosen
+        ]
+        collectives = [step for step in chosen.steps if isinstance(step, CollectiveStep)]
+        latency = sum((step.price.exact.latency for step in collectives), Fraction(0))
+        if 2 * latency > chosen.seconds:
+            said.append("most of that is latency: the array is small for this machine")
+        return tuple(said)
 
 
 @dataclass(frozen=True)
