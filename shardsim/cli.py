@@ -76,6 +76,9 @@ PolicyOption = Annotated[
 ObjectiveOption = Annotated[
     str | None, typer.Option(help="What is made small: time, bytes or memory.")
 ]
+IdleAxesOption = Annotated[
+    str | None, typer.Option(help="Axes that no array of a line names: leave or use them.")
+]
 UnevenOption = Annotated[
     str | None, typer.Option(help="Extents that axes do not divide: error, or pad them.")
 ]
@@ -150,6 +153,7 @@ def run(
     overlap: OverlapOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
+    idle_axes: IdleAxesOption = None,
     uneven: UnevenOption = None,
     algorithm: AlgorithmOption = None,
     schedule: ScheduleOption = None,
@@ -190,6 +194,7 @@ def run(
         overlap=overlap,
         policy=policy,
         objective=objective,
+        idle_axes=idle_axes,
         uneven=uneven,
         algorithm=algorithm,
         schedule=schedule,
@@ -230,6 +235,7 @@ def plan(
     dtype: DtypeOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
+    idle_axes: IdleAxesOption = None,
     uneven: UnevenOption = None,
     algorithm: AlgorithmOption = None,
     schedule: ScheduleOption = None,
@@ -266,6 +272,7 @@ def plan(
         dtype=dtype,
         policy=policy,
         objective=objective,
+        idle_axes=idle_axes,
         uneven=uneven,
         algorithm=algorithm,
         schedule=schedule,
@@ -297,6 +304,7 @@ def compare(
     overlap: OverlapOption = None,
     policy: PolicyOption = None,
     objective: ObjectiveOption = None,
+    idle_axes: IdleAxesOption = None,
     uneven: UnevenOption = None,
     algorithm: AlgorithmOption = None,
     schedule: ScheduleOption = None,
@@ -324,6 +332,7 @@ def compare(
         "overlap": overlap,
         "policy": policy,
         "objective": objective,
+        "idle_axes": idle_axes,
         "uneven": uneven,
         "algorithm": algorithm,
         "schedule": schedule,

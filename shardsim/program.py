@@ -15,6 +15,7 @@ from shardsim.sharding import ShardedArray, bind, check_arrays
 from shardsim.vocabulary import (
     Algorithm,
     Dtype,
+    IdleAxes,
     LatencyModel,
     Objective,
     Overlap,
@@ -61,6 +62,7 @@ class Options:
         chunks: Into how many parts each collective is cut, one after the other; None: as fits.
         policy: Which plans are considered.
         objective: What the planner makes small.
+        idle_axes: What it does with axes that no array of a statement names.
     """
 
     overlap: Overlap = Overlap.ASYNC
@@ -70,6 +72,7 @@ class Options:
     chunks: int | None = None
     policy: Policy = Policy.CHEAPEST
     objective: Objective = Objective.TIME
+    idle_axes: IdleAxes = IdleAxes.LEAVE
 
 
 @dataclass(frozen=True, slots=True)

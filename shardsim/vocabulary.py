@@ -11,6 +11,7 @@ __all__ = [
     "CollectiveKind",
     "DimensionKind",
     "Dtype",
+    "IdleAxes",
     "LatencyModel",
     "Objective",
     "Overlap",
@@ -198,6 +199,16 @@ class Uneven(StrEnum):
 
     ERROR = "error"
     PAD = "pad"
+
+
+class IdleAxes(StrEnum):
+    """What a plan does with mesh axes that no array of a statement names.
+
+    `leave`: nothing; their chips all do the same. `use`: it may cut over them too, on the way.
+    """
+
+    LEAVE = "leave"
+    USE = "use"
 
 
 class Relation(StrEnum):

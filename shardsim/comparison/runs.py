@@ -146,6 +146,7 @@ class Run:
             "chunks": options.chunks,
             "policy": options.policy.value,
             "objective": options.objective.value,
+            "idle_axes": options.idle_axes.value,
             "steps": [times.to_dict() for times in self.steps],
             "result": value_dict(self.plan.result.sharded),
             "totals": self.totals.to_dict(),
@@ -239,6 +240,7 @@ def plan_scenario(scenario: Scenario) -> Plan:
         ),
         policy=options.policy,
         objective=options.objective,
+        idle_axes=options.idle_axes,
     )
 
 

@@ -46,6 +46,7 @@ class Contracting:
         product: Makes the array of an intermediate of some dimensions.
         in_order: Whether the operands must be multiplied from left to right.
         number: The first free value number.
+        most_flops: On one chip, in the cheapest plan; None: as many as pay.
         everywhere: Whether axes that no array names may be used too.
     """
 
@@ -60,6 +61,7 @@ class Contracting:
     product: Callable[[tuple[str, ...]], ShardedArray]
     in_order: bool
     number: int
+    most_flops: int | None = None
     everywhere: bool = False
 
     # Where plans are looked for.
@@ -137,7 +139,7 @@ class Contracting:
     @cached_property
     def best(self) -> Candidate | None:
         """The same before it is a sequence of steps."""
-        return self.fine.cheapest(rank=self._rank)
+        return self.fine.cheapest(self.most_flops, self._rank)
 
     @cached_property
     def dot_by_dot(self) -> Alternative | None:

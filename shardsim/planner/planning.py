@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
@@ -15,7 +15,7 @@ from shardsim.planner.resharding import Resharding, without_narrow_axes
 from shardsim.planner.steps import Choice, Plan, Step, Value
 from shardsim.program import arrays_of
 from shardsim.units import format_seconds
-from shardsim.vocabulary import Objective, Policy
+from shardsim.vocabulary import IdleAxes, Objective, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,8 @@ def make_plan(
     *,
     policy: Policy = Policy.CHEAPEST,
     objective: Objective = Objective.TIME,
+    idle_axes: IdleAxes = IdleAxes.LEAVE,
+    most_flops: int | None = None,
 ) -> Plan:
     """Plans a program.
 
@@ -44,12 +46,16 @@ def make_plan(
         cost: The closed forms, for ranking, and what is asked of collectives' methods.
         policy: Which plans may be taken.
         objective: What is made small.
+        idle_axes: Whether axes that no array of a statement names may be used.
+        most_flops: Of plans for two operands only those with so many FLOPs at most on a chip: what
+            is fewest may be had by doing the same on many chips.
 
     Raises:
         PlanError: a statement cannot be done; it says why.
     """
     check_algorithm(cost.wanted.algorithm, program.mesh)
-    planner = _Planner(program, Prices(program.mesh, cost), objective, policy)
+    asked = _Asked(policy, objective, idle_axes, most_flops)
+    planner = _Planner(program, Prices(program.mesh, cost), asked)
     for statement in program.statements:
         try:
             planner.add(statement)
@@ -71,16 +77,22 @@ def _whole(source: Source) -> Place:
     return source.place(0, len(source.text))
 
 
+class _Asked(NamedTuple):
+    """How plans are chosen; see `make_plan`."""
+
+    policy: Policy
+    objective: Objective
+    idle_axes: IdleAxes
+    most_flops: int | None
+
+
 class _Planner:
     """Plans statement after statement; what it has so far."""
 
-    def __init__(
-        self, program: Program, prices: Prices, objective: Objective, policy: Policy
-    ) -> None:
+    def __init__(self, program: Program, prices: Prices, asked: _Asked) -> None:
         self.program = program
         self.prices = prices
-        self.objective = objective
-        self.policy = policy
+        self.asked = asked
         self.inputs: dict[str, Value] = {}
         self.values: dict[str, Value] = {}
         self.steps: list[Step] = []
@@ -143,10 +155,11 @@ class _Planner:
         """The ways to bring a value into the layout of an array; None where there is none."""
         made = Resharding(
             prices=self.prices,
-            objective=self.objective,
+            objective=self.asked.objective,
             value=value,
             array=array,
             kinds=kinds,
+            everywhere=self.asked.idle_axes is IdleAxes.USE,
             number=self.numbers,
         )
         return made if made.is_possible else None
@@ -160,7 +173,7 @@ class _Planner:
     def _contract(self, statement: Contraction) -> Value:
         operands = tuple(self._operand(array) for array in statement.operands)
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
-        one_by_one = statement.local or (self.policy is Policy.TEXTBOOK and len(operands) > 2)
+        one_by_one = statement.local or (self.asked.policy is Policy.TEXTBOOK and len(operands) > 2)
         if not one_by_one:
             self._name_products(operands, statement.contracted)
             summed = frozenset(itertools.chain(*statement.contracted))
@@ -210,8 +223,8 @@ class _Planner:
         """One or more dots that are planned together."""
         made = Contracting(
             prices=self.prices,
-            objective=self.objective,
-            policy=self.policy,
+            objective=self.asked.objective,
+            policy=self.asked.policy,
             operands=operands,
             names=names,
             summed=summed,
@@ -220,6 +233,8 @@ class _Planner:
             product=self._intermediate,
             in_order=_reuses(statement),
             number=self.numbers,
+            most_flops=self.asked.most_flops,
+            everywhere=self.asked.idle_axes is IdleAxes.USE,
         )
         if statement.local:
             chosen = made.local

@@ -47,6 +47,7 @@ class Resharding:
         value: The array as it is.
         array: As it is to be.
         kinds: By these moves only; None: by all.
+        everywhere: Whether axes that neither layout names may be used on the way.
         number: The first free value number.
     """
 
@@ -55,12 +56,15 @@ class Resharding:
     value: Value
     array: Array
     kinds: frozenset[MoveKind] | None = None
+    everywhere: bool = False
     number: int
 
     @cached_property
     def _moves(self) -> ArrayMoves:
         arrays = (self.value.sharded.array, self.array)
         named = [axis for array in arrays for axis in (*array.axes, *array.unreduced)]
+        if self.everywhere and self.kinds is None:
+            named += self.prices.mesh.sizes
         atoms = Atoms.of(self.prices.mesh, named, cut=self.kinds is None)
         return ArrayMoves(self.value.sharded, atoms, self.prices, Worth(self.objective))
 

@@ -17,6 +17,7 @@ from shardsim.topology import Topology
 from shardsim.units import parse_count
 from shardsim.vocabulary import (
     Algorithm,
+    IdleAxes,
     LatencyModel,
     Objective,
     Overlap,
@@ -153,6 +154,16 @@ _Objective = Annotated[
     ),
 ]
 
+_IdleAxes = Annotated[
+    IdleAxes,
+    words(
+        IdleAxes,
+        {
+            IdleAxes.LEAVE: "axes that no array of a line names do nothing",
+            IdleAxes.USE: "a plan may cut over them too",
+        },
+    ),
+]
 _Uneven = Annotated[
     Uneven,
     words(
@@ -219,6 +230,7 @@ class ScenarioForm(MachineForm):
     overlap: _Overlap = Overlap.ASYNC
     policy: _Policy = Policy.CHEAPEST
     objective: _Objective = Objective.TIME
+    idle_axes: _IdleAxes = IdleAxes.LEAVE
     uneven: _Uneven = Uneven.ERROR
     program: _Lines
     expect: dict[str, object] | None = None

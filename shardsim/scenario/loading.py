@@ -68,6 +68,7 @@ def make_scenario(
     launch_overhead: float | str | Fraction | None = None,
     policy: str = "cheapest",
     objective: str = "time",
+    idle_axes: str = "leave",
     uneven: str = "error",
     name: str | None = None,
 ) -> Scenario:
@@ -100,6 +101,7 @@ def make_scenario(
         "launch_overhead": launch_overhead,
         "policy": policy,
         "objective": objective,
+        "idle_axes": idle_axes,
         "uneven": uneven,
         "program": program,
     }
@@ -167,6 +169,7 @@ def scenario_of(
             chunks=form.chunks,
             policy=form.policy,
             objective=form.objective,
+            idle_axes=form.idle_axes,
         ),
         expectations=expectations,
     )
