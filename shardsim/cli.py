@@ -462,7 +462,7 @@ def show(
     which block.
     """
     if source is not None or "[" in what:
-        from shardsim.options import asked_sharding
+        from shardsim.inspection.asking import asked_sharding
 
         one = asked_sharding(
             what,
@@ -597,9 +597,9 @@ def _statements(what: list[str], **options: str | None) -> tuple[list[str], str 
     """The statements, translated where --from says that they are in another notation."""
     if options["source"] is None and options["einsum"] is None:
         return what, options["dims"]
-    from shardsim.options import asked_statements
+    from shardsim.scenario.translation import translate_statements
 
-    return asked_statements(what, **options)
+    return translate_statements(what, **options)
 
 
 def _scenario(what: list[str], strategy: str | None, **options: str | None) -> Scenario:
