@@ -237,7 +237,7 @@ def value_dict(sharded: ShardedArray) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Alternative:
     """Another way to do a statement.
 
@@ -248,6 +248,9 @@ class Alternative:
 
     steps: tuple[Step, ...]
     textbook: bool
+
+    def __repr__(self) -> str:
+        return f"<Alternative: {self.label}, {format_seconds(self.estimate)}>"
 
     @property
     def seconds(self) -> Seconds:

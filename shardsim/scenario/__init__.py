@@ -10,6 +10,8 @@ single.py         one collective
 pairs.py          "X=4,Y=4" and {X: 4, Y: 4}
 coordinates.py    "0,0 0,1" and [[0, 0], [0, 1]]
 expectations.py   what must come out
+translation.py    statements in another notation; only who has some imports it
+ways_out.py       what a fault of a statement proposes, with prices
 """
 
 from shardsim.scenario.expectations import Expectation

@@ -380,6 +380,34 @@ def test_help(arguments: tuple[str, ...]) -> None:
     assert max(map(len, result.out.splitlines())) <= 100
 
 
+MACHINE = ["--topology", "--mesh", "--layout", "--devices"]
+ARRAYS = ["--dims", "--dtype"]
+METHOD = ["--algorithm", "--schedule", "--chunks", "--latency-model"]
+LINKS = ["--efficiency", "--launch-overhead"]
+CHOICES = ["--policy", "--objective", "--uneven", *METHOD, *LINKS]
+FOREIGN = ["--from", "--einsum"]
+ASKED = ["--shift", "--root", "--from", "--to", "--ways"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        (
+            "run",
+            [*MACHINE, *ARRAYS, "--overlap", *CHOICES, "--strategy", "--trace", *FOREIGN, "--json"],
+        ),
+        ("plan", [*MACHINE, *ARRAYS, *CHOICES, "--strategy", *FOREIGN, "--json"]),
+        ("compare", [*MACHINE, *ARRAYS, "--overlap", *CHOICES, "--json"]),
+        ("collective", ["--size", *MACHINE, "--axes", *METHOD, *ASKED, *LINKS, "--json"]),
+    ],
+)
+def test_the_options_that_help_lists_in_order(name: str, options: list[str]) -> None:
+    """Those that commands share stand where they would if each command named them."""
+    lines = command(name, "--help").out.splitlines()
+    listed = [line.split()[0].rstrip(",") for line in lines if line.startswith("  -")]
+    assert listed == [*options, "-h"]
+
+
 def test_a_fault_of_the_simulation_is_not_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: object) -> None:
         raise SimulationError("deadlock", ("chip (0,) waits",))

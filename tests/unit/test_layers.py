@@ -21,7 +21,7 @@ LAYERS = [
     {"cost", "collectives"},
     {"program", "planner"},
     {"engine", "oracle"},
-    {"documents", "catalogue", "scenario", "comparison", "verification", "inspection", "options"},
+    {"documents", "catalogue", "scenario", "comparison", "verification", "inspection"},
     {"report", "perfetto", "plot"},
     {"cli", "api", "__init__", "__main__"},
 ]
