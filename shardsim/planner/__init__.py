@@ -1,14 +1,28 @@
 """From a bound program to a plan: which collectives and local matmuls, and why.
 
-Policy `textbook` takes the cheapest plan that follows the four rules; `cheapest` the cheapest of
-all placements of the mesh axes. Either way all that were considered are kept as alternatives.
+Policy `cheapest` takes the cheapest of all placements of the mesh axes, and of parts of them;
+`textbook` the cheapest plan that follows the four rules of the book. Either way the other ways are
+found when they are asked for.
 
 planning.py       statement after statement: the plan
-contraction.py    all ways to do one dot, priced
-roles.py          what a mesh axis may do in a matmul, and the four rules
-layout.py         layouts of an array, and the moves between them
-reshard.py        the cheapest moves from one layout to another
 steps.py          the records of a plan
+memory.py         how long its values take memory
+
+choosing.py       one contraction: what is chosen, and its alternatives
+contraction.py    all orders of multiplying, layouts of products chosen together
+dot.py            one dot of two operands: all placements of the axes, and the cheapest
+resharding.py     one array from one layout to another
+rules.py          what the four rules say
+reasons.py        why, in sentences
+flips.py          for which extents another way would be taken
+methods.py        whether the algorithm asked for is of any use
+
+atoms.py          the axes that are moved one by one: whole ones, or parts
+layout.py         layouts of an array, and the moves between them
+moving.py         the moves of one array, with their costs
+paths.py          cheapest sequences of moves
+prices.py         what collectives cost on a mesh, and at least
+worth.py          costs as integers, by the objective
 """
 
 from __future__ import annotations

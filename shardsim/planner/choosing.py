@@ -11,7 +11,7 @@ from shardsim.planner.contraction import Candidate, Network, Space, Split
 from shardsim.planner.flips import Balance, Flip, Scaling, balances, flips
 from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
-from shardsim.planner.reshard import layout_of
+from shardsim.planner.moving import layout_of
 from shardsim.planner.rules import Rules
 from shardsim.planner.steps import Alternative, Step, Value
 from shardsim.planner.worth import Worth
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shardsim.planner.dot import Placement
-    from shardsim.planner.reshard import Prices
+    from shardsim.planner.prices import Prices
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes
 

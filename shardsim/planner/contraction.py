@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.planner.dot import Dot, Pair, Placement, Side
 from shardsim.planner.layout import Layout
-from shardsim.planner.reshard import ArrayMoves
+from shardsim.planner.moving import ArrayMoves
 from shardsim.planner.steps import Alternative, Step, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from shardsim.planner.atoms import Atoms
-    from shardsim.planner.reshard import Prices
+    from shardsim.planner.prices import Prices
     from shardsim.planner.worth import Worth
     from shardsim.sharding import ShardedArray
 

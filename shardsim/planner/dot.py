@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.planner.layout import Layout, layouts
-from shardsim.planner.reshard import ArrayMoves, with_layout
+from shardsim.planner.moving import ArrayMoves, with_layout
 from shardsim.planner.steps import MatmulStep, Value
 from shardsim.vocabulary import Dtype
 

@@ -10,7 +10,7 @@ from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
 from shardsim.planner.choosing import Contracting
 from shardsim.planner.methods import check_algorithm, check_used
-from shardsim.planner.reshard import Prices
+from shardsim.planner.prices import Prices
 from shardsim.planner.resharding import Resharding, without_narrow_axes
 from shardsim.planner.steps import Choice, Plan, Step, Value
 from shardsim.program import arrays_of

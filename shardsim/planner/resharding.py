@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from shardsim.notation import Array, Dim
 from shardsim.planner.atoms import Atoms
 from shardsim.planner.memory import peak_bytes
-from shardsim.planner.reshard import ArrayMoves, Prices, layout_of
+from shardsim.planner.moving import ArrayMoves, layout_of
+from shardsim.planner.prices import Prices
 from shardsim.planner.steps import Alternative, Choice, CollectiveStep, Step, Value
 from shardsim.planner.worth import Worth
 from shardsim.units import format_bytes, format_seconds

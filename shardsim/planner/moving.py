@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardsim.mesh import Permutation
 from shardsim.notation import Array, Dim
 from shardsim.planner.layout import Layout, Move, MoveKind, cut_alike, layouts, moves_from, moves_to
 from shardsim.planner.paths import Edge, Late, Paths
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
-from shardsim.vocabulary import CollectiveKind, DimensionKind, LatencyModel, TransferKind
+from shardsim.vocabulary import CollectiveKind, TransferKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from shardsim.call import Call
-    from shardsim.cost import CollectivePrice, CostModel
-    from shardsim.mesh import Mesh
+    from shardsim.cost import CollectivePrice
     from shardsim.planner.atoms import Atoms
+    from shardsim.planner.prices import Prices
     from shardsim.planner.worth import Worth
     from shardsim.sharding import ShardedArray
-    from shardsim.topology import Coordinate
     from shardsim.units import Bytes
 
-__all__ = ["ArrayMoves", "Prices", "layout_of", "with_layout"]
+__all__ = ["ArrayMoves", "layout_of", "with_layout"]
 
 BLOCKS = (CollectiveKind.ALL_GATHER, CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
 """Of these V is what all chips of a group hold together; of the others what one holds."""
@@ -52,152 +48,6 @@ def with_layout(array: Array, layout: Layout, atoms: Atoms) -> Array:
         unreduced=atoms.joined(atoms.in_order(layout.unreduced)),
         dtype=array.dtype,
     )
-
-
-@dataclass
-class Prices:
-    """What collectives cost on a mesh, each priced once.
-
-    Attributes:
-        mesh: Where.
-        cost: The closed forms.
-    """
-
-    mesh: Mesh
-    cost: CostModel
-    known: dict[tuple[object, ...], tuple[Call, CollectivePrice]] = field(default_factory=dict)
-    positions: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    tables: dict[tuple[object, ...], Permutation] = field(default_factory=dict)
-    rates: dict[tuple[str, ...], tuple[Fraction, Fraction]] = field(default_factory=dict)
-    fastest: tuple[Fraction, Fraction] | None = None
-
-    def collective(
-        self, kind: CollectiveKind, axes: tuple[str, ...], size: Bytes
-    ) -> tuple[Call, CollectivePrice]:
-        """A collective over some axes, of V = `size` bytes."""
-        key = (kind, axes, size)
-        if key not in self.known:
-            call = self.cost.call(kind, self.mesh.group(axes), size)
-            self.known[key] = call, self.cost.collective(call)
-        return self.known[key]
-
-    def permute(
-        self, axes: tuple[str, ...], size: Bytes, before: Layout, after: Layout, atoms: Atoms
-    ) -> tuple[Call, CollectivePrice]:
-        """A permute that brings every chip the block that another layout gives it."""
-        table = self._table(before, after, atoms)
-        key = (table, size)
-        if key not in self.known:
-            call = self.cost.call(TransferKind.PERMUTE, self.mesh.group(axes), size, table)
-            self.known[key] = call, self.cost.collective(call)
-        return self.known[key]
-
-    def _table(self, before: Layout, after: Layout, atoms: Atoms) -> Permutation:
-        """Who sends to whom; the same for all arrays."""
-        key = (before.axes, after.axes, atoms.names)
-        if key not in self.tables:
-            targets = self._targets(before, after, atoms)
-            self.tables[key] = Permutation(self.mesh.topology, targets)
-        return self.tables[key]
-
-    def _targets(
-        self, before: Layout, after: Layout, atoms: Atoms
-    ) -> Mapping[Coordinate, Coordinate]:
-        """For each chip the one that is to have its block.
-
-        Copies of a block are told apart by the chips' positions along axes that do not cut it; so
-        a chip keeps what it may keep along axes that are idle before and after.
-        """
-        idle_before = [atom for atom in atoms.names if atom not in before.used]
-        idle_after = [atom for atom in atoms.names if atom not in after.used]
-        both = [atom for atom in idle_before if atom in idle_after]
-        old = [atom for atom in idle_before if atom not in idle_after]
-        new = [atom for atom in idle_after if atom not in idle_before]
-        named = [axis for axis in self.mesh.sizes if axis not in atoms.parts]
-        same = (*both, *named, *before.unreduced)
-        chips = tuple(self.mesh.topology.coordinates())
-        own = self._addresses((*before.axes, tuple(old)), same, atoms)
-        wanted = dict(
-            zip(self._addresses((*after.axes, tuple(new)), same, atoms), chips, strict=True)
-        )
-        return {chip: wanted[address] for chip, address in zip(chips, own, strict=True)}
-
-    def _addresses(
-        self, dims: Iterable[tuple[str, ...]], same: Iterable[str], atoms: Atoms
-    ) -> list[tuple[int, ...]]:
-        """For each chip its block along each dimension, then its positions along other axes."""
-        columns = []
-        for axes in dims:
-            column = [0] * self.mesh.topology.size
-            for axis in axes:
-                size = atoms.sizes[axis]
-                column = [
-                    at * size + position
-                    for at, position in zip(column, self._column(axis), strict=True)
-                ]
-            columns.append(column)
-        return list(zip(*columns, *(self._column(axis) for axis in same), strict=True))
-
-    def _column(self, axis: str) -> tuple[int, ...]:
-        """The position of every chip along an axis."""
-        if axis not in self.positions:
-            chips = self.mesh.topology.coordinates()
-            self.positions[axis] = tuple(self.mesh.position(chip, axis) for chip in chips)
-        return self.positions[axis]
-
-    def least(self, axes: tuple[str, ...], comes: Bytes) -> Fraction:
-        """Seconds that a collective takes at least in which so many bytes come to a chip.
-
-        The chip that stands at the end of every line has one link of each, and two of each ring;
-        a byte waits for one latency at least.
-        """
-        if axes not in self.rates:
-            self.rates[axes] = self._rate(axes)
-        rate, wait = self.rates[axes]
-        if self.cost.latency_model is LatencyModel.FLOOR:
-            return max(comes / rate, wait)
-        return comes / rate + wait
-
-    def _rate(self, axes: tuple[str, ...]) -> tuple[Fraction, Fraction]:
-        """Bytes/s at most into such a chip, and the least latency."""
-        topology = self.mesh.topology
-        segments = self.mesh.group(axes).segments
-        links = [(segment.link, _links(segment.kind)) for segment in segments]
-        if self.mesh.order is not None or not topology.is_regular:
-            changed = (link for _, link in topology.changed if link is not None)
-            every = [*(dimension.link for dimension in topology.dimensions), *changed]
-            fastest = max(every, key=lambda link: link.one_way_bandwidth)
-            links = [(fastest, 2)] * len(topology.dimensions)
-            links += [(link, 0) for link in every]
-        rate = sum((link.one_way_bandwidth * count for link, count in links), Fraction(0))
-        wait = min((link.latency for link, _ in links), default=Fraction(0))
-        return rate * self._best_share or Fraction(1), wait
-
-    @cached_property
-    def _best_share(self) -> Fraction:
-        """The largest share of a bandwidth that any message reaches."""
-        calibration = self.mesh.topology.calibration
-        shares = [share for curve in calibration.curves for _, share in curve.points]
-        return max([Fraction(1), calibration.efficiency, *shares])
-
-    def least_permute(self, block: Bytes) -> Fraction:
-        """Seconds that a permute takes at least: one message of `block` bytes over one link."""
-        if self.fastest is None:
-            topology = self.mesh.topology
-            changed = (link for _, link in topology.changed if link is not None)
-            every = [*(dimension.link for dimension in topology.dimensions), *changed]
-            rate = max((link.one_way_bandwidth for link in every), default=Fraction(1))
-            wait = min((link.latency for link in every), default=Fraction(0))
-            self.fastest = rate * self._best_share, wait
-        rate, wait = self.fastest
-        if self.cost.latency_model is LatencyModel.FLOOR:
-            return max(block / rate, wait)
-        return block / rate + wait
-
-
-def _links(kind: DimensionKind) -> int:
-    """The links of one ring, line or switch at the chip that has the fewest."""
-    return 2 if kind is DimensionKind.RING else 1
 
 
 class ArrayMoves:
