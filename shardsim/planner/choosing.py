@@ -43,7 +43,8 @@ class Contracting:
         summed: Dimensions summed over.
         result: What is asked for.
         is_open: Whether the result's layout is left to the planner.
-        product: Makes the array of an intermediate of some dimensions.
+        product: Makes the array of a product of some dimensions under a name.
+        product_names: For the products of some operands only, in the order in which they are made.
         in_order: Whether the operands must be multiplied from left to right.
         number: The first free value number.
         most_flops: On one chip, in the cheapest plan; None: as many as pay.
@@ -58,7 +59,8 @@ class Contracting:
     summed: frozenset[str]
     result: ShardedArray
     is_open: bool
-    product: Callable[[tuple[str, ...]], ShardedArray]
+    product: Callable[[str, tuple[str, ...]], ShardedArray]
+    product_names: tuple[str, ...]
     in_order: bool
     number: int
     most_flops: int | None = None
@@ -86,6 +88,7 @@ class Contracting:
             result=self.result,
             goal=goal,
             product=self.product,
+            product_names=self.product_names,
             orders=orders,
         )
 
@@ -157,7 +160,10 @@ class Contracting:
                 operands=(left, right),
                 names=("", ""),
                 summed=frozenset(both) - frozenset(names),
-                result=self.result if is_last else self.product(names),
+                result=self.result
+                if is_last
+                else self.product(self.product_names[index - 2], names),
+                product_names=(),
                 is_open=self.is_open or not is_last,
                 number=self.number + len(steps),
             )

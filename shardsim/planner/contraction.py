@@ -78,7 +78,8 @@ class Network:
         summed: Dimensions summed over.
         result: The result; its layout is ignored where the goal is open.
         goal: The layout wanted; None leaves it open, but for partial sums.
-        product: Makes the array of an intermediate of some dimensions.
+        product: Makes the array of a product of some dimensions under a name.
+        product_names: For the products of some operands only, in the order in which they are made.
         orders: The splits that may be taken; None: all that the dimensions allow.
     """
 
@@ -90,7 +91,8 @@ class Network:
         summed: frozenset[str],
         result: ShardedArray,
         goal: Layout | None,
-        product: Callable[[tuple[str, ...]], ShardedArray],
+        product: Callable[[str, tuple[str, ...]], ShardedArray],
+        product_names: tuple[str, ...],
         orders: Callable[[Split], bool] | None = None,
     ) -> None:
         self.space = space
@@ -100,6 +102,7 @@ class Network:
         self.goal = goal
         self.all: Part = frozenset(range(len(operands)))
         self._product = product
+        self.product_names = product_names
         self._orders = orders
         self._sides: dict[Part, Side] = {}
         self._seeds: dict[Part, dict[Layout, tuple[int, Split, Placement]]] = {}
@@ -153,10 +156,14 @@ class Network:
                 layout = moves.layout()
                 self._sides[part] = Side(moves, moves.forwards(layout), layout.unreduced)
             else:
-                moves = self.space.moves(self._product(self.names(part)))
+                moves = self._moves_of(self.names(part))
                 costs = {layout: cost for layout, (cost, _, _) in self.seeds(part).items()}
                 self._sides[part] = Side(moves, moves.from_all(costs), self.space.atoms.names)
         return self._sides[part]
+
+    def _moves_of(self, names: tuple[str, ...]) -> ArrayMoves:
+        """The moves of a product; what it is called is decided when steps are made."""
+        return self.space.moves(self._product(self.product_names[0], names))
 
     def seeds(self, part: Part) -> Mapping[Layout, tuple[int, Split, Placement]]:
         """For each layout that a product can be left in, how it is cheapest made."""
@@ -175,10 +182,7 @@ class Network:
             names = self.names(split.whole)
             left, right = self.names(split.left), self.names(split.right)
             summed = tuple(name for name in left if name in right and name not in names)
-            if split.whole == self.all:
-                product = self._whole
-            else:
-                product = self.space.moves(self._product(names))
+            product = self._whole if split.whole == self.all else self._moves_of(names)
             pair = Pair(left, right, names, summed)
             self._dots[split] = Dot(pair, self.side(split.left), self.side(split.right), product)
         return self._dots[split]
@@ -251,6 +255,7 @@ class _Builder:
         self.network = network
         self.steps: list[Step] = []
         self.first = number
+        self.names = iter(network.product_names)
 
     @property
     def number(self) -> int:
@@ -270,7 +275,9 @@ class _Builder:
     def multiplied(self, dot: Dot, split: Split, placement: Placement) -> Value:
         left = self.operand(split.left, placement.left)
         right = self.operand(split.right, placement.right)
-        step = dot.matmul(placement, (left, right), self.number)
+        is_last = split.whole == self.network.all
+        name = self.network.result.array.name if is_last else next(self.names)
+        step = dot.matmul(placement, (left, right), self.number, name)
         self.steps.append(step)
         return step.result
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -284,15 +284,15 @@ class Dot:
         return best, least
 
     def matmul(
-        self, placement: Placement, operands: tuple[Value, Value], number: int
+        self, placement: Placement, operands: tuple[Value, Value], number: int, name: str | None
     ) -> MatmulStep:
-        """The local matmul as a step."""
+        """The local matmul as a step that writes a value of some number and name."""
         cut = {
             name: self.atoms.ways(axes)
             for name, axes in zip(self.pair.dims, placement.cuts, strict=True)
         }
         sharded = self.product.sharded
-        array = with_layout(sharded.array, placement.product, self.atoms)
+        array = replace(with_layout(sharded.array, placement.product, self.atoms), name=name)
         return MatmulStep(
             operands=operands,
             result=Value(number, sharded.moved_to(array)),

@@ -160,7 +160,7 @@ def flips(
     found = []
     for dim, extent in extents.items():
         best = _Best(compared, dim, extent, scaling)
-        if best.at(extent) is not chosen:  # taken for other reasons than what is measured here
+        if not best.is_first(extent):  # taken for other reasons than what is measured here
             continue
         low = _edge(best.is_first, extent, smaller=True)
         high = _edge(best.is_first, extent, smaller=False)
@@ -179,7 +179,10 @@ def flips(
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """Which of some ways is the best at each extent of a dimension; of equal ones the first."""
+    """Which of some ways is the best at each extent of a dimension; of equal ones the first.
+
+    Ways that send the same are one: they differ in what is cut where, for nothing.
+    """
 
     ways: Sequence[Alternative]
     dim: str
@@ -192,8 +195,8 @@ class _Best:
         return min(self.ways, key=lambda way: self.scaling.measure(way, self.dim, factor))
 
     def is_first(self, extent: int) -> bool:
-        """Whether the first one is."""
-        return self.at(extent) is self.ways[0]
+        """Whether the first one is, or one that sends the same."""
+        return self.at(extent).label == self.ways[0].label
 
 
 def _edge(holds: Callable[[int], bool], start: int, *, smaller: bool) -> int | None:

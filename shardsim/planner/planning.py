@@ -99,7 +99,6 @@ class _Planner:
         self.results: list[Value] = []
         self.choices: list[Choice] = []
         self.numbers = 0
-        self.products: dict[tuple[str, ...], Array] = {}
         arrays = [array for s in program.statements for array in arrays_of(s)]
         taken = {array.name for array in arrays} | {d for a in arrays for d in a.dim_names}
         self.input_names = (name for name in _letters() if name not in taken)
@@ -175,7 +174,6 @@ class _Planner:
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
         one_by_one = statement.local or (self.asked.policy is Policy.TEXTBOOK and len(operands) > 2)
         if not one_by_one:
-            self._name_products(operands, statement.contracted)
             summed = frozenset(itertools.chain(*statement.contracted))
             array, text = statement.result, str(statement)
             return self._dot(
@@ -231,6 +229,7 @@ class _Planner:
             result=self.program.bind(array),
             is_open=is_open,
             product=self._intermediate,
+            product_names=self._names(len(operands) - 2),
             in_order=_reuses(statement),
             number=self.numbers,
             most_flops=self.asked.most_flops,
@@ -259,31 +258,23 @@ class _Planner:
         self._take(Choice(text=text, chosen=chosen, explained=made))
         return chosen.steps[-1].result
 
-    def _name_products(
-        self, operands: tuple[Value, ...], contracted: tuple[tuple[str, ...], ...]
-    ) -> None:
-        """Gives the products from left to right the first names."""
-        left = operands[0].sharded.array.dim_names
-        for right, summed in zip(operands[1:-1], contracted, strict=False):
-            names = dict.fromkeys((*left, *right.sharded.array.dim_names))
-            left = tuple(name for name in names if name not in summed)
-            self._intermediate(left)
-
     def _product(self, left: Value, right: Value, contracted: tuple[str, ...]) -> Array:
         """The product of the first operands: what is left of both sides' dimensions."""
         names = (*left.sharded.array.dim_names, *right.sharded.array.dim_names)
         dims = dict.fromkeys(name for name in names if name not in contracted)
-        return self._intermediate(tuple(dims)).array
+        (name,) = self._names(1)
+        return Array(name=name, dims=tuple(Dim(dim) for dim in dims))
 
-    def _intermediate(self, dims: tuple[str, ...]) -> ShardedArray:
-        """The array of a product that no statement names; one name for the same dimensions."""
-        if dims not in self.products:
-            name = next(
-                name for name in (f"T{i}" for i in itertools.count(1)) if name not in self.taken
-            )
-            self.taken.add(name)
-            self.products[dims] = Array(name=name, dims=tuple(Dim(dim) for dim in dims))
-        return self.program.bind(self.products[dims])
+    def _names(self, count: int) -> tuple[str, ...]:
+        """Names for products that no statement names: T1, T2, ..."""
+        free = (name for name in (f"T{i}" for i in itertools.count(1)) if name not in self.taken)
+        found = tuple(itertools.islice(free, count))
+        self.taken.update(found)
+        return found
+
+    def _intermediate(self, name: str, dims: tuple[str, ...]) -> ShardedArray:
+        """The array of such a product, in no layout."""
+        return self.program.bind(Array(name=name, dims=tuple(Dim(dim) for dim in dims)))
 
     def _collective(self, statement: Collective) -> Value:
         value = self._operand(statement.operand)

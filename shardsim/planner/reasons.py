@@ -57,9 +57,9 @@ def _order(made: Contracting, chosen: Alternative) -> Iterator[str]:
         return
     if made.best is not None and chosen is made.cheapest:
         yield f"multiplied in the order {_tree_text(made.fine.tree(made.best), made.names)}"
-    between = [step.result.sharded.array for step in chosen.steps if isinstance(step, MatmulStep)]
-    for array in between[:-1]:
-        yield f"{array.name} is made as {array}: the layouts of all products are chosen together"
+    made_in = [step.result.sharded.array for step in chosen.steps if isinstance(step, MatmulStep)]
+    products = " and ".join(map(str, made_in[:-1]))
+    yield f"{products} on the way: the layouts of all products are chosen together"
     greedy = made.dot_by_dot
     if greedy is not None and greedy.estimate > chosen.estimate:
         yield (
@@ -112,12 +112,16 @@ def _departure(made: Contracting, chosen: Alternative) -> Iterator[str]:
         return
     match made.objective:
         case Objective.TIME:
-            before, after = format_seconds(textbook.estimate), format_seconds(chosen.estimate)
+            before, after, told = textbook.estimate, chosen.estimate, format_seconds
         case Objective.BYTES:
-            before, after = format_bytes(textbook.wire_bytes), format_bytes(chosen.wire_bytes)
+            before, after, told = textbook.wire_bytes, chosen.wire_bytes, format_bytes
         case Objective.MEMORY:
-            before, after = format_bytes(made.held(textbook)), format_bytes(made.held(chosen))
-    yield f"the plan departs from these rules, which would cost {before} instead of {after}"
+            before, after, told = made.held(textbook), made.held(chosen), format_bytes
+    if 100 * after < 99 * before:
+        cost = f"which would cost {told(before)} instead of {told(after)}"
+    else:
+        cost = f"which would cost hardly more than {told(after)}"
+    yield f"the plan departs from these rules, {cost}"
 
 
 def _wide(made: Contracting, chosen: Alternative) -> Iterator[str]:
