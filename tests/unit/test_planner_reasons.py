@@ -1,0 +1,211 @@
+"""What a plan says of itself: reasons, turning points, alternatives, hints."""
+
+from __future__ import annotations
+
+import pytest
+
+import shardsim as ss
+from shardsim.planner import Choice, Plan
+from shardsim.planner.flips import Balance
+
+
+def choice(text: str, dims: str, on: str = "v5e:4x4", **settings: object) -> Choice:
+    made = ss.plan(text, topology=on, dims=dims, **settings)  # type: ignore[arg-type]
+    return made.choices[-1]
+
+
+def labels(made: Choice) -> list[str]:
+    return [way.label for way in made.alternatives]
+
+
+ALL_REDUCE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
+SQUARE = "I=8192,J=8192,K=8192"
+
+
+# Alternatives
+
+
+def test_alternatives_are_sorted_and_hold_the_plan() -> None:
+    made = choice(ALL_REDUCE, SQUARE)
+    times = [way.estimate for way in made.alternatives]
+    assert times == sorted(times)
+    assert made.chosen is made.alternatives[0]
+    assert labels(made) == [
+        "AllReduce_X of C",
+        "AllGather_X of A, AllToAll_X of B, AllGather_X of C",
+        "AllToAll_X of A, AllGather_X of B, AllGather_X of C",
+        "AllGather_X of A, AllGather_X of B",
+    ]
+    assert [way.flops for way in made.alternatives] == [
+        8192**3 // 2, 8192**3 // 2, 8192**3 // 2, 2 * 8192**3
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("objective", ["time", "bytes", "memory"])
+@pytest.mark.parametrize("policy", ["textbook", "cheapest"])
+def test_the_plan_is_among_its_alternatives(objective: str, policy: str) -> None:
+    made = choice(
+        "A[I_X, J_Y] · B[J, K_X] -> C[I_Y, K]", SQUARE, objective=objective, policy=policy
+    )
+    assert sum(way is made.chosen for way in made.alternatives) == 1
+    if policy == "cheapest":
+        assert made.chosen is made.alternatives[0]
+    else:
+        assert made.chosen.textbook
+
+
+def test_the_json_of_a_choice() -> None:
+    entry = choice(ALL_REDUCE, SQUARE).to_dict()
+    assert list(entry) == ["text", "reasons", "flips", "balances", "alternatives"]
+    assert entry["flips"][1] == {
+        "dim": "J", "from": 6142, "to": None,
+        "below": "AllGather_X of A, AllToAll_X of B, AllGather_X of C", "above": None,
+    }  # fmt: skip
+    assert entry["balances"][1] == {
+        "dim": "J", "exact": 26302, "book": 17512, "communication_longer": "below"
+    }  # fmt: skip
+    first = entry["alternatives"][0]
+    assert first["chosen"] is True
+    assert first["flops_per_chip"] == 8192**3 // 2
+    assert first["estimated_seconds"] == first["exact_seconds"]
+
+
+# Reasons
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "reason"),
+    [
+        (ALL_REDUCE, {}, "Y: not used: its 4 chips all do the same work"),
+        (
+            ALL_REDUCE,
+            {},
+            "cutting over Y too, it would take 2.32 ms: ReduceScatter_X of C, AllGather_XY of C",
+        ),
+        (
+            "A[I_X, J] · B[J, K_X] -> C",
+            {},
+            "the result is left open: C[I, K_X] costs least",
+        ),
+        (
+            "A[I, J_X] · B[J, K_Y] -> C[I, K_Y]",
+            {"policy": "textbook"},
+            "X: idle in the matmul: 4 chips do the same 275 GFLOP each",
+        ),
+        (
+            "A[I_X, J] · B[J, K] · D[K, L_X] -> C[I_X, L]",
+            {},
+            "multiplied in the order (A · B) · D",
+        ),
+    ],
+)
+def test_reasons(text: str, settings: dict[str, str], reason: str) -> None:
+    dims = SQUARE + (",L=8192" if "L" in text else "")
+    assert reason in choice(text, dims, **settings).reasons
+
+
+def test_a_departure_from_the_rules_is_told_with_both_prices() -> None:
+    made = choice("A[I, J_X] · B[J_Y, K] -> C[I, K]", "I=4096,J=4096,K=1024")
+    assert not made.chosen.textbook
+    assert made.textbook is not None
+    assert made.textbook.textbook
+    assert (
+        "the plan departs from these rules, which would cost 623 µs instead of 172 µs"
+        in made.reasons
+    )
+
+
+def test_a_departure_that_hardly_matters() -> None:
+    made = choice("A[I_X, J] · B[J, K] -> C[I, K_{X:(2)2}]", "I=4096,J=4096,K=4096")
+    assert not made.chosen.textbook
+    assert (
+        "the plan departs from these rules, which would cost hardly more than 643 µs"
+        in made.reasons
+    )
+
+
+def test_no_hint_about_integers() -> None:
+    made = choice(
+        "A[I, J_X] · B[J, K] -> C[I, K]", SQUARE, policy="textbook", dtype="A=bf16,B=int8"
+    )
+    assert not any("cast" in reason for reason in made.reasons)
+
+
+# Turning points
+
+
+def turning(made: Choice) -> dict[str, tuple[int | None, int | None]]:
+    return {flip.dim: (flip.low, flip.high) for flip in made.flips}
+
+
+def test_where_the_choice_flips_is_where_it_flips() -> None:
+    """Each edge is checked by planning on both sides of it, with extents the axes divide."""
+    made = choice(ALL_REDUCE, SQUARE)
+    assert turning(made) == {"I": (None, 12293), "J": (6142, None), "K": (None, 12293)}
+    for dims, same in [
+        ("I=12292,J=8192,K=8192", True),
+        ("I=12296,J=8192,K=8192", False),
+        ("I=8192,J=6144,K=8192", True),
+        ("I=8192,J=6140,K=8192", False),
+    ]:
+        assert (choice(ALL_REDUCE, dims).chosen.label == made.chosen.label) is same
+
+
+def test_flips_count_bytes_where_bytes_are_made_small() -> None:
+    """2 x 3/4 I K against 3/4 (I J + J K): even at J = 2 I K / (I + K)."""
+    made = choice(ALL_REDUCE, "I=4096,J=8192,K=4096", "h100:4", mesh="X=4", objective="bytes")
+    assert made.chosen.label == "AllReduce_X of C"
+    assert turning(made)["J"] == (4096, None)
+
+
+def test_where_communication_takes_as_long_as_the_matmul() -> None:
+    made = choice("X[B, D] · Y[D_X, F] -> Z[B, F]", "B=512,D=8192,F=32768", "v5p:4x4x4",
+                  policy="textbook")  # fmt: skip
+    assert made.balances()[0] == Balance(dim="B", exact=1915, book=2550, talks_below=True)
+
+
+def test_nothing_flips_without_communication() -> None:
+    made = choice("A[I_X, J] · B[J, K_Y] -> C[I_X, K_Y]", SQUARE)
+    assert made.balances() == ()
+    assert made.chosen.label == "no communication"
+
+
+def test_memory_has_no_turning_points() -> None:
+    assert choice(ALL_REDUCE, SQUARE, objective="memory").flips == ()
+
+
+# Objectives
+
+
+def plans(text: str, dims: str, objective: str) -> Plan:
+    return ss.plan(text, topology="v5e:4x4", dims=dims, objective=objective)
+
+
+def test_memory_is_what_is_made_small() -> None:
+    from shardsim.planner.memory import peak_memory
+
+    dims = "I=4096,J=4096,K=4096"
+    peaks = {
+        objective: peak_memory(plans(ALL_REDUCE, dims, objective))
+        for objective in ("time", "bytes", "memory")
+    }
+    inputs = 2 * 4096 * 1024 * 2
+    whole = 4096 * 4096 * 2
+    assert peaks["memory"] == inputs + whole + whole // 4  # the sum scattered, then gathered
+    assert peaks["time"] == inputs + 2 * whole
+
+
+# Reshards
+
+
+def test_what_a_reshard_is_compared_with() -> None:
+    made = choice("A[I_XY, J] -> A[I_Y, J_X]", "I=4096,J=4096")
+    assert made.reasons == (
+        "the cheapest sequence of moves: 96.2 µs, 11.0 MB a chip",
+        "AllGather_XY of A instead: 356 µs, 52.4 MB a chip",
+    )
+
+
+def test_a_reshard_that_is_none() -> None:
+    made = choice("A[I_X, J] -> A[I_X, J]", "I=64,J=64")
+    assert made.reasons == ("nothing to do: every chip has its block already",)
