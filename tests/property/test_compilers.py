@@ -26,7 +26,7 @@ from shardsim.notation import parse
 from shardsim.oracle import execute
 from shardsim.planner import Plan, make_plan
 from shardsim.program import Dtypes, bind_program
-from shardsim.vocabulary import Dtype, IdleAxes, Objective
+from shardsim.vocabulary import Dtype, IdleAxes, Objective, Policy
 from tests.machines import CHIP, machine
 
 DATA = Path(__file__).parents[1] / "data" / "compiler_plans.jsonl"
@@ -128,6 +128,33 @@ def test_two_compiler_plans_use_an_axis_that_no_array_names() -> None:
         "A[I, J_Y] · B[J_Y, K] -> C[I_Y, K]",
         "A[I, J_X] · B[J_X, K] -> C[I_X, K]",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "einsum", "sizes"),
+    [
+        ("A[I, J_X] · B[J_X, K] -> C[I_ZY, K_X]", "ij,jk->ik", {"X": 2, "Y": 2, "Z": 2}),
+        (
+            "A[B_X, I, J_Y] · B[B_X, J_Y, K] -> C[B_Y, I, K_X]",
+            "bij,bjk->bik",
+            {"X": 4, "Y": 2},
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ring", "line", "switch"])
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("policy", Policy)
+def test_the_smallest_programs_that_a_compiler_gets_wrong(
+    text: str, einsum: str, sizes: dict[str, int], kind: str, objective: Objective, policy: Policy
+) -> None:
+    """They lose the order of two axes on one dimension."""
+    topology = machine(*((size, kind) for size in sizes.values()))
+    dims = dict.fromkeys(sorted({letter.upper() for letter in einsum if letter.isalpha()}), 8)
+    program = bind_program((parse(text),), lay_mesh(topology, sizes), dims)
+    plan = make_plan(program, CostModel(), objective=objective, policy=policy)
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-99, 100, value.sharded.extents) for _, value in plan.inputs)
+    assert np.array_equal(execute(plan, {"A": a, "B": b}), np.einsum(einsum, a, b))
 
 
 def test_a_limit_of_flops_that_no_plan_keeps() -> None:
