@@ -11,6 +11,7 @@ memory.py         how long its values take memory
 choosing.py       one contraction: what is chosen, and its alternatives
 contraction.py    all orders of multiplying, layouts of products chosen together
 dot.py            one dot of two operands: all placements of the axes, and the cheapest
+meanings.py       one name for each meaning of a dimension
 resharding.py     one array from one layout to another
 rules.py          what the four rules say
 reasons.py        why, in sentences

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardsim.planner.atoms import Atoms
-from shardsim.planner.contraction import Candidate, Network, Space, Split
+from shardsim.planner.contraction import Candidate, Network, Space
 from shardsim.planner.flips import Balance, Flip, Scaling, balances, flips
 from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
@@ -45,7 +45,6 @@ class Contracting:
         is_open: Whether the result's layout is left to the planner.
         product: Makes the array of a product of some dimensions under a name.
         product_names: For the products of some operands only, in the order in which they are made.
-        in_order: Whether the operands must be multiplied from left to right.
         number: The first free value number.
         most_flops: On one chip, in the cheapest plan; None: as many as pay.
         everywhere: Whether axes that no array names may be used too.
@@ -61,7 +60,6 @@ class Contracting:
     is_open: bool
     product: Callable[[str, tuple[str, ...]], ShardedArray]
     product_names: tuple[str, ...]
-    in_order: bool
     number: int
     most_flops: int | None = None
     everywhere: bool = False
@@ -77,10 +75,9 @@ class Contracting:
             named += self.prices.mesh.sizes
         return Atoms.of(self.prices.mesh, named, cut=cut)
 
-    def _network(self, *, cut: bool, only: Callable[[Split], bool] | None = None) -> Network:
+    def _network(self, *, cut: bool) -> Network:
         atoms = self._atoms(cut=cut)
         goal = None if self.is_open else layout_of(self.result.array, atoms)
-        orders = only or (_from_left if self.in_order else None)
         return Network(
             Space(atoms, self.prices, Worth(self.objective)),
             self.operands,
@@ -89,7 +86,6 @@ class Contracting:
             goal=goal,
             product=self.product,
             product_names=self.product_names,
-            orders=orders,
         )
 
     @cached_property
@@ -285,11 +281,6 @@ class Contracting:
         from shardsim.planner.reasons import reasons_for  # here, since it needs this module
 
         return reasons_for(self)
-
-
-def _from_left(split: Split) -> bool:
-    """Whether a split multiplies from left to right."""
-    return len(split.right) == 1 and min(split.right) == len(split.whole) - 1
 
 
 def _joined(placement: Placement, atoms: Atoms) -> Placement:

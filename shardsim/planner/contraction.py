@@ -80,7 +80,6 @@ class Network:
         goal: The layout wanted; None leaves it open, but for partial sums.
         product: Makes the array of a product of some dimensions under a name.
         product_names: For the products of some operands only, in the order in which they are made.
-        orders: The splits that may be taken; None: all that the dimensions allow.
     """
 
     def __init__(
@@ -93,7 +92,6 @@ class Network:
         goal: Layout | None,
         product: Callable[[str, tuple[str, ...]], ShardedArray],
         product_names: tuple[str, ...],
-        orders: Callable[[Split], bool] | None = None,
     ) -> None:
         self.space = space
         self.operands = operands
@@ -103,7 +101,6 @@ class Network:
         self.all: Part = frozenset(range(len(operands)))
         self._product = product
         self.product_names = product_names
-        self._orders = orders
         self._sides: dict[Part, Side] = {}
         self._seeds: dict[Part, dict[Layout, tuple[int, Split, Placement]]] = {}
         self._dots: dict[Split, Dot] = {}
@@ -139,9 +136,7 @@ class Network:
         for count in reversed(range(len(others))):
             for more in itertools.combinations(others, count):
                 left = frozenset((first, *more))
-                split = Split(left, part - left)
-                if self._orders is None or self._orders(split):
-                    found.append(split)
+                found.append(Split(left, part - left))
         joined = [s for s in found if set(self.names(s.left)) & set(self.names(s.right))]
         yield from joined or found
 

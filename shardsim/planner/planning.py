@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
 from shardsim.planner.choosing import Contracting
+from shardsim.planner.meanings import Meanings, renamed
 from shardsim.planner.methods import check_algorithm, check_used
 from shardsim.planner.prices import Prices
 from shardsim.planner.resharding import Resharding, without_narrow_axes
 from shardsim.planner.steps import Choice, Plan, Step, Value
 from shardsim.program import arrays_of
+from shardsim.sharding import bind
 from shardsim.units import format_seconds
 from shardsim.vocabulary import IdleAxes, Objective, Policy
 
@@ -103,6 +105,7 @@ class _Planner:
         taken = {array.name for array in arrays} | {d for a in arrays for d in a.dim_names}
         self.input_names = (name for name in _letters() if name not in taken)
         self.taken = taken
+        self.extents: dict[str, int] = dict(program.extents)
 
     def add(self, statement: Statement) -> None:
         match statement:
@@ -174,11 +177,7 @@ class _Planner:
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
         one_by_one = statement.local or (self.asked.policy is Policy.TEXTBOOK and len(operands) > 2)
         if not one_by_one:
-            summed = frozenset(itertools.chain(*statement.contracted))
-            array, text = statement.result, str(statement)
-            return self._dot(
-                statement, operands, names, summed, array, text, is_open=statement.is_open
-            )
+            return self._together(statement, operands, names)
         left, name = operands[0], names[0]
         last = len(operands) - 2
         for index, right in enumerate(operands[1:]):
@@ -207,6 +206,28 @@ class _Planner:
             name = left.sharded.array.name or "the product"
         return left
 
+    def _together(
+        self, statement: Contraction, operands: tuple[Value, ...], names: tuple[str, ...]
+    ) -> Value:
+        """All dots of a statement planned together, each dimension under a name of its own."""
+        meanings = Meanings(statement, dict(self.program.extents))
+        self.extents = {**dict(self.program.extents), **meanings.extents}
+        value = self._dot(
+            statement,
+            tuple(map(_renamed, operands, meanings.operands)),
+            names,
+            meanings.summed,
+            renamed(statement.result, meanings.result),
+            str(statement),
+            is_open=statement.is_open,
+        )
+        return _renamed(value, statement.result.dim_names)
+
+    def _bind(self, array: Array) -> ShardedArray:
+        """An array whose dimensions may have names that only this plan gives."""
+        dtype = self.program.dtypes.of(array)
+        return bind(array, self.program.mesh, self.extents, dtype)
+
     def _dot(
         self,
         statement: Contraction,
@@ -226,11 +247,10 @@ class _Planner:
             operands=operands,
             names=names,
             summed=summed,
-            result=self.program.bind(array),
+            result=self._bind(array),
             is_open=is_open,
             product=self._intermediate,
             product_names=self._names(len(operands) - 2),
-            in_order=_reuses(statement),
             number=self.numbers,
             most_flops=self.asked.most_flops,
             everywhere=self.asked.idle_axes is IdleAxes.USE,
@@ -274,7 +294,7 @@ class _Planner:
 
     def _intermediate(self, name: str, dims: tuple[str, ...]) -> ShardedArray:
         """The array of such a product, in no layout."""
-        return self.program.bind(Array(name=name, dims=tuple(Dim(dim) for dim in dims)))
+        return self._bind(Array(name=name, dims=tuple(Dim(dim) for dim in dims)))
 
     def _collective(self, statement: Collective) -> Value:
         value = self._operand(statement.operand)
@@ -335,10 +355,7 @@ def _letters() -> Iterator[str]:
             yield f"{letter}{count or ''}"
 
 
-def _reuses(statement: Contraction) -> bool:
-    """Whether a dimension is summed at one dot and means another one later."""
-    for index, summed in enumerate(statement.contracted, start=2):
-        later = {name for array in statement.operands[index:] for name in array.dim_names}
-        if later & set(summed):
-            return True
-    return False
+def _renamed(value: Value, names: tuple[str, ...]) -> Value:
+    """The same value, its dimensions under other names."""
+    sharded = value.sharded
+    return Value(value.number, replace(sharded, array=renamed(sharded.array, names)))
