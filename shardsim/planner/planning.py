@@ -11,7 +11,7 @@ from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Stat
 from shardsim.planner.choosing import Contracting
 from shardsim.planner.meanings import Meanings, renamed
 from shardsim.planner.methods import check_algorithm, check_used
-from shardsim.planner.prices import Prices
+from shardsim.planner.prices import Prices, prices_on
 from shardsim.planner.resharding import Resharding, without_narrow_axes
 from shardsim.planner.steps import Choice, Plan, Step, Value
 from shardsim.program import arrays_of
@@ -57,7 +57,7 @@ def make_plan(
     """
     check_algorithm(cost.wanted.algorithm, program.mesh)
     asked = _Asked(policy, objective, idle_axes, most_flops)
-    planner = _Planner(program, Prices(program.mesh, cost), asked)
+    planner = _Planner(program, prices_on(program.mesh, cost), asked)
     for statement in program.statements:
         try:
             planner.add(statement)

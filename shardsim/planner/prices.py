@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from shardsim.mesh import Permutation
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from shardsim.topology import Coordinate
     from shardsim.units import Bytes
 
-__all__ = ["Prices"]
+__all__ = ["Prices", "prices_on"]
+
+MOST_KNOWN = 100_000
+
+
+@lru_cache(maxsize=8)
+def prices_on(mesh: Mesh, cost: CostModel) -> Prices:
+    """The prices on a mesh, the same for all plans there: many ask for the same collectives."""
+    return Prices(mesh, cost)
 
 
 @dataclass
@@ -47,6 +55,7 @@ class Prices:
         """A collective over some axes, of V = `size` bytes."""
         key = (kind, axes, size)
         if key not in self.known:
+            self._make_room()
             call = self.cost.call(kind, self.mesh.group(axes), size)
             self.known[key] = call, self.cost.collective(call)
         return self.known[key]
@@ -58,9 +67,15 @@ class Prices:
         table = self._table(before, after, atoms)
         key = (table, size)
         if key not in self.known:
+            self._make_room()
             call = self.cost.call(TransferKind.PERMUTE, self.mesh.group(axes), size, table)
             self.known[key] = call, self.cost.collective(call)
         return self.known[key]
+
+    def _make_room(self) -> None:
+        """Forgets all prices where there are too many."""
+        if len(self.known) >= MOST_KNOWN:
+            self.known.clear()
 
     def _table(self, before: Layout, after: Layout, atoms: Atoms) -> Permutation:
         """Who sends to whom; the same for all arrays."""
