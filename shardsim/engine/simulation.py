@@ -20,7 +20,7 @@ from shardsim.call import Call
 from shardsim.collectives import StepProgram, has_switch_program, program_of
 from shardsim.engine.resources import Inbox, Server
 from shardsim.errors import SimulationError
-from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
+from shardsim.planner import CollectiveStep, MatmulStep, Plan, SliceStep
 from shardsim.timeline import Activity, Core, Interval, Message, Timeline
 from shardsim.topology import spot
 from shardsim.vocabulary import LatencyModel, Overlap

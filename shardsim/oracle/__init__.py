@@ -14,7 +14,7 @@ import numpy as np
 from shardsim.errors import InputErrors, PlanError, ShardingError
 from shardsim.oracle.movement import Turn, run_collective, within
 from shardsim.oracle.values import Shards, assemble, einsum_subscripts, scatter
-from shardsim.planner.steps import CollectiveStep, MatmulStep, Plan, SliceStep
+from shardsim.planner import CollectiveStep, MatmulStep, Plan, SliceStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

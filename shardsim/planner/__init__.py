@@ -5,7 +5,9 @@ Policy `cheapest` takes the cheapest of all placements of the mesh axes, and of 
 found when they are asked for.
 
 planning.py       statement after statement: the plan
-steps.py          the records of a plan
+plans.py          what a plan is
+steps.py          its steps
+choices.py        the ways that it chooses from
 memory.py         how long its values take memory
 
 choosing.py       one contraction: what is chosen, and its alternatives
@@ -14,6 +16,7 @@ dot.py            one dot of two operands: all placements of the axes, and the c
 meanings.py       one name for each meaning of a dimension
 resharding.py     one array from one layout to another
 rules.py          what the four rules say
+explaining.py     what can be said of a contraction that is planned
 reasons.py        why, in sentences
 flips.py          for which extents another way would be taken
 methods.py        whether the algorithm asked for is of any use
@@ -28,17 +31,10 @@ worth.py          costs as integers, by the objective
 
 from __future__ import annotations
 
+from shardsim.planner.choices import Alternative, Choice
 from shardsim.planner.planning import make_plan
-from shardsim.planner.steps import (
-    Alternative,
-    Choice,
-    CollectiveStep,
-    MatmulStep,
-    Plan,
-    SliceStep,
-    Step,
-    Value,
-)
+from shardsim.planner.plans import Plan
+from shardsim.planner.steps import CollectiveStep, MatmulStep, SliceStep, Step, Value
 
 __all__ = [
     "Alternative",

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardsim.planner.atoms import Atoms
+from shardsim.planner.choices import Alternative
 from shardsim.planner.contraction import Candidate, Network, Space
-from shardsim.planner.flips import Balance, Flip, Scaling, balances, flips
 from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
 from shardsim.planner.moving import layout_of
 from shardsim.planner.rules import Rules
-from shardsim.planner.steps import Alternative, Step, Value
-from shardsim.planner.worth import Worth
+from shardsim.planner.worth import Worth, measured
 from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from shardsim.planner.dot import Placement
     from shardsim.planner.prices import Prices
+    from shardsim.planner.steps import Step, Value
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes
 
@@ -234,53 +234,25 @@ class Contracting:
         ways[tuple(step.text for step in self.chosen.steps)] = self.chosen
         ordered = sorted(
             ways.values(),
-            key=lambda way: (self._measure(way), not way.textbook, way is not self.chosen),
+            key=lambda way: (
+                measured(self.objective, way, self.operands),
+                not way.textbook,
+                way is not self.chosen,
+            ),
         )
         kept = ordered[:MOST_ALTERNATIVES]
         must = [way for way in ordered if way is self.chosen or way is self.textbook]
         return (*kept, *(way for way in must if way not in kept))
 
-    def _measure(self, way: Alternative) -> tuple[object, ...]:
-        match self.objective:
-            case Objective.TIME:
-                return (way.estimate, way.wire_bytes, len(way.steps))
-            case Objective.BYTES:
-                return (way.wire_bytes, way.estimate, len(way.steps))
-            case Objective.MEMORY:
-                return (self.held(way), way.estimate, len(way.steps))
-
-    @cached_property
-    def _scaling(self) -> Scaling:
-        return Scaling(self.prices.cost, self.objective)
-
     @property
-    def _extents(self) -> dict[str, int]:
+    def extents(self) -> dict[str, int]:
+        """Of all dimensions of the operands."""
         sharded = [value.sharded for value in self.operands]
         return {
             name: extent
             for one in sharded
             for name, extent in zip(one.array.dim_names, one.extents, strict=True)
         }
-
-    def flips(self) -> tuple[Flip, ...]:
-        """For which extents the way taken is the best; not asked where memory decides."""
-        if self.objective is Objective.MEMORY:
-            return ()
-        assert self.chosen is not None
-        ways = self.alternatives
-        if self.policy is Policy.TEXTBOOK:
-            ways = tuple(way for way in ways if way.textbook)
-        return flips(ways, self.chosen, self._extents, self._scaling)
-
-    def balances(self, way: Alternative) -> tuple[Balance, ...]:
-        """For which extents a way is bound by communication."""
-        return balances(way, self._extents, self._scaling)
-
-    def reasons(self) -> tuple[str, ...]:
-        """Why, in sentences."""
-        from shardsim.planner.reasons import reasons_for  # here, since it needs this module
-
-        return reasons_for(self)
 
 
 def _joined(placement: Placement, atoms: Atoms) -> Placement:

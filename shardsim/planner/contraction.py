@@ -11,10 +11,11 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from shardsim.planner.choices import Alternative
 from shardsim.planner.dot import Dot, Pair, Placement, Side
 from shardsim.planner.layout import Layout
 from shardsim.planner.moving import ArrayMoves
-from shardsim.planner.steps import Alternative, Step, Value
+from shardsim.planner.steps import Step, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from shardsim.planner.choices import Balance, Flip
 from shardsim.planner.steps import CollectiveStep, MatmulStep
 from shardsim.vocabulary import Objective
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from shardsim.cost import CollectivePrice, CostModel
-    from shardsim.planner.steps import Alternative, Value
+    from shardsim.planner.choices import Alternative
+    from shardsim.planner.steps import Value
     from shardsim.sharding import ShardedArray
     from shardsim.units import Bytes, Seconds
 
@@ -28,60 +30,6 @@ REACH = 4096
 """Extents are tried from so much smaller to so much larger."""
 STRIDE = 4
 MOST_WAYS = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
-    """For which extents of a dimension the way taken is the best.
-
-    Attributes:
-        dim: The dimension; all others stay as they are.
-        low: The way taken is the best from here on; None: however small the dimension is.
-        below: What is better below that.
-        high: The way taken is the best up to here; None: however large the dimension is.
-        above: What is better above that.
-    """
-
-    dim: str
-    low: int | None
-    below: Alternative | None
-    high: int | None
-    above: Alternative | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """An entry of `flips` in the JSON."""
-        return {
-            "dim": self.dim,
-            "from": self.low,
-            "to": self.high,
-            "below": None if self.below is None else self.below.label,
-            "above": None if self.above is None else self.above.label,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
-    """The extent of a dimension at which communication takes as long as the local matmuls.
-
-    Attributes:
-        dim: The dimension; all others stay as they are.
-        exact: By the closed forms; `book` by the book's. None where one always takes longer.
-        talks_below: Whether communication takes longer below it (and else above it).
-    """
-
-    dim: str
-    exact: int | None
-    book: int | None
-    talks_below: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """An entry of `balances` in the JSON."""
-        return {
-            "dim": self.dim,
-            "exact": self.exact,
-            "book": self.book,
-            "communication_longer": "below" if self.talks_below else "above",
-        }
 
 
 class Scaling:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shardsim.planner.steps import Plan, Step, Value
+    from shardsim.planner.plans import Plan
+    from shardsim.planner.steps import Step, Value
     from shardsim.units import Bytes
 
 __all__ = ["Lifetime", "lifetimes", "peak_bytes", "peak_memory"]

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
+from shardsim.planner.choices import Choice
 from shardsim.planner.choosing import Contracting
+from shardsim.planner.explaining import ContractionExplained
 from shardsim.planner.meanings import Meanings, renamed
 from shardsim.planner.methods import check_algorithm, check_used
+from shardsim.planner.plans import Plan
 from shardsim.planner.prices import Prices, prices_on
 from shardsim.planner.resharding import Resharding, without_narrow_axes
-from shardsim.planner.steps import Choice, Plan, Step, Value
+from shardsim.planner.steps import Step, Value
 from shardsim.program import arrays_of
 from shardsim.sharding import bind
 from shardsim.units import format_seconds
@@ -275,7 +278,7 @@ class _Planner:
                     "only a contracted dimension sharded in an operand can leave the result "
                     "unreduced",
                 )
-        self._take(Choice(text=text, chosen=chosen, explained=made))
+        self._take(Choice(text=text, chosen=chosen, explained=ContractionExplained(made)))
         return chosen.steps[-1].result
 
     def _product(self, left: Value, right: Value, contracted: tuple[str, ...]) -> Array:

@@ -13,9 +13,9 @@ from shardsim.vocabulary import Objective
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shardsim.planner.choices import Alternative
     from shardsim.planner.choosing import Contracting
     from shardsim.planner.contraction import Tree
-    from shardsim.planner.steps import Alternative
 
 __all__ = ["reasons_for"]
 

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 from shardsim.notation import Array, Dim
 from shardsim.planner.atoms import Atoms
-from shardsim.planner.memory import peak_bytes
+from shardsim.planner.choices import Alternative, Choice
 from shardsim.planner.moving import ArrayMoves, layout_of
 from shardsim.planner.prices import Prices
-from shardsim.planner.steps import Alternative, Choice, CollectiveStep, Step, Value
-from shardsim.planner.worth import Worth
+from shardsim.planner.steps import CollectiveStep, Step, Value
+from shardsim.planner.worth import Worth, measured
 from shardsim.units import format_bytes, format_seconds
-from shardsim.vocabulary import CollectiveKind, Objective
+from shardsim.vocabulary import CollectiveKind
 
 if TYPE_CHECKING:
-    from shardsim.planner.flips import Balance, Flip
+    from shardsim.planner.choices import Balance, Flip
     from shardsim.planner.layout import Layout, Move, MoveKind
     from shardsim.sharding import ShardedArray
+    from shardsim.vocabulary import Objective
 
 __all__ = ["Resharding", "without_narrow_axes"]
 
@@ -105,16 +106,12 @@ class Resharding:
         """The cheapest way, then others that differ."""
         ways = {tuple(step.text for step in way.steps): way for way in self._ways()}
         ways[tuple(step.text for step in self.chosen.steps)] = self.chosen
-        return tuple(sorted(ways.values(), key=lambda w: (self._measure(w), w is not self.chosen)))
-
-    def _measure(self, way: Alternative) -> tuple[object, ...]:
-        match self.objective:
-            case Objective.TIME:
-                return (way.estimate, way.wire_bytes, len(way.steps))
-            case Objective.BYTES:
-                return (way.wire_bytes, way.estimate, len(way.steps))
-            case Objective.MEMORY:
-                return (peak_bytes([self.value], way.steps), way.estimate, len(way.steps))
+        return tuple(
+            sorted(
+                ways.values(),
+                key=lambda w: (measured(self.objective, w, [self.value]), w is not self.chosen),
+            )
+        )
 
     def choice(self, text: str, why: tuple[str, ...], name: str | None = "") -> Choice:
         """The same as a choice of a plan.

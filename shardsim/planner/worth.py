@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.planner.memory import peak_bytes
 from shardsim.vocabulary import Objective
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shardsim.planner.choices import Alternative
+    from shardsim.planner.steps import Value
     from shardsim.units import Bytes, Seconds
 
-__all__ = ["Worth"]
+__all__ = ["Worth", "measured"]
 
 SECONDS, BYTES = 200, 40
 STEPS = 20
@@ -67,3 +72,17 @@ def _units(value: Fraction | int, bits: int) -> int:
     """Rounded up."""
     numerator, denominator = value.numerator, value.denominator
     return -((-numerator << bits) // denominator)
+
+
+def measured(
+    objective: Objective, way: Alternative, inputs: Iterable[Value]
+) -> tuple[Fraction, Fraction, int]:
+    """What a way is ranked by: what is made small, what breaks ties, and the number of steps."""
+    steps = len(way.steps)
+    match objective:
+        case Objective.TIME:
+            return way.estimate, way.wire_bytes, steps
+        case Objective.BYTES:
+            return way.wire_bytes, way.estimate, steps
+        case Objective.MEMORY:
+            return peak_bytes(inputs, way.steps), way.estimate, steps

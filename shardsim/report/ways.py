@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shardsim.planner import Alternative, Choice, Plan, Step
-    from shardsim.planner.flips import Balance, Flip
+    from shardsim.planner.choices import Balance, Flip
 
 __all__ = ["cheaper", "shown", "turning_points", "ways"]
 

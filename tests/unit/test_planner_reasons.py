@@ -6,7 +6,7 @@ import pytest
 
 import shardsim as ss
 from shardsim.planner import Choice, Plan
-from shardsim.planner.flips import Balance
+from shardsim.planner.choices import Balance
 
 
 def choice(text: str, dims: str, on: str = "v5e:4x4", **settings: object) -> Choice:
