@@ -90,8 +90,8 @@ class Contracting:
 
     @cached_property
     def fine(self) -> Network:
-        """Parts of axes may be moved by themselves, where two operands leave room for that."""
-        return self._network(cut=len(self.operands) == 2)
+        """Parts of axes may be moved by themselves."""
+        return self._network(cut=True)
 
     @cached_property
     def coarse(self) -> Network:
