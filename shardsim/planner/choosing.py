@@ -150,11 +150,8 @@ class Contracting:
         """The cheapest plan by the four rules, or None where none cuts every extent evenly."""
         if self.rules is None:
             return None
-        allowed = [one for one in self._every if self.rules.allow(one.placement)]
-        if not allowed:
-            return None
-        best = min(allowed, key=lambda one: one.cost)
-        return self._coarse.alternative(best, self.number, textbook=True)
+        best = self._coarse.cheapest(allow=self.rules.allow)
+        return None if best is None else self._coarse.alternative(best, self.number, textbook=True)
 
     def _leanest(self) -> Alternative | None:
         """The plan of whole axes that holds the least at once; of equal ones the fastest."""

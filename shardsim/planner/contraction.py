@@ -126,11 +126,14 @@ class Network:
         return tuple(name for name in found if name not in done)
 
     def splits(self, part: Part) -> Iterator[Split]:
-        """The ways to divide some operands in two that share a dimension, where any do."""
+        """The ways to divide some operands in two that share a dimension, where any do.
+
+        The one that multiplies from left to right comes first: of equal orders it is taken.
+        """
         first = min(part)
         others = sorted(part - {first})
         found = []
-        for count in range(len(others)):
+        for count in reversed(range(len(others))):
             for more in itertools.combinations(others, count):
                 left = frozenset((first, *more))
                 split = Split(left, part - left)
@@ -184,11 +187,12 @@ class Network:
         self,
         most_flops: int | None = None,
         rank: Callable[[Placement], int] | None = None,
+        allow: Callable[[Placement], bool] | None = None,
     ) -> Candidate | None:
-        """The cheapest way, or None where there is none."""
+        """The cheapest way, or None where there is none; `allow`: of some placements only."""
         best: Candidate | None = None
         for split in self.splits(self.all):
-            found = self.dot(split).cheapest(self.home, most_flops, rank)
+            found = self.dot(split).cheapest(self.home, most_flops, rank, allow)
             if found is not None and (best is None or found[0] < best.cost):
                 best = Candidate(found[0], split, found[1])
         return best

@@ -221,6 +221,7 @@ class Dot:
         home: Paths,
         most_flops: int | None = None,
         rank: Callable[[Placement], int] | None = None,
+        allow: Callable[[Placement], bool] | None = None,
     ) -> tuple[int, Placement] | None:
         """The cheapest placement, the product brought to a goal; None where none can be.
 
@@ -230,11 +231,12 @@ class Dot:
             home: Ways to the goal (or goals), walked backwards.
             most_flops: On one chip.
             rank: Of placements that cost the same, the one with the lowest is taken.
+            allow: Which placements may be taken; None: all.
         """
         searches = (self.left.paths, self.right.paths, home)
-        places = list(self.placements(most_flops))
+        places = [one for one in self.placements(most_flops) if allow is None or allow(one[0])]
         radius = 0
-        while True:
+        while places:
             for search in searches:
                 search.advance(radius)
             best, least_open = self._within(places, searches, radius)
@@ -245,6 +247,7 @@ class Dot:
                 return None
             grown = 2 * min(ahead)
             radius = grown if best is None else max(min(ahead), min(grown, best[0]))
+        return None
 
     def _within(
         self,
