@@ -128,7 +128,8 @@ class _Parser(ArrayReader):
         start = self.position
         if self.accept(Kind.ARROW) and self.at(Kind.WORD):
             name = self.name()
-            if self.at(Kind.END):
+            is_plain = leading_collective(name.words) is None and self.dtype_of(name) is None
+            if is_plain and self.at(Kind.END):
                 return Array(name=name.text, dims=(), span=name.span)
         self.position = start
         return None
