@@ -16,7 +16,7 @@ from shardsim.cost import CostModel
 from shardsim.errors import PlanError, TopologyError
 from shardsim.notation import parse
 from shardsim.planner import CollectiveStep, MatmulStep, Plan, make_plan
-from shardsim.planner.contraction import compute_dtype
+from shardsim.planner.dot import compute_dtype
 from shardsim.program import Dtypes, bind_program
 from shardsim.vocabulary import Algorithm, Dtype, Objective, Policy, Schedule
 from tests.machines import machine, mesh_of, planned
