@@ -12,7 +12,7 @@ from shardsim.notation import Array, Dim
 from shardsim.planner.layout import Layout, Move, MoveKind, cut_alike, layouts, moves_from, moves_to
 from shardsim.planner.paths import Edge, Late, Paths
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
-from shardsim.vocabulary import CollectiveKind, TransferKind
+from shardsim.vocabulary import CollectiveKind, LatencyModel, TransferKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shardsim.planner.worth import Worth
     from shardsim.sharding import ShardedArray
     from shardsim.topology import Coordinate
-    from shardsim.units import Bytes
+    from shardsim.units import Bytes, Seconds
 
 __all__ = ["ArrayMoves", "Prices", "layout_of", "with_layout"]
 
@@ -133,12 +133,16 @@ class Prices:
             self.positions[axis] = tuple(self.mesh.position(chip, axis) for chip in chips)
         return self.positions[axis]
 
-    def least_permute(self, block: Bytes) -> Fraction:
-        """Seconds that a permute of `block` bytes a chip takes at least."""
-        links = [segment.link for segment in self.mesh.segments]
-        if not links:
-            return Fraction(0)
-        return block / max(link.one_way_bandwidth for link in links)
+    def least_permute(self, block: Bytes) -> Seconds:
+        """Seconds that a permute of `block` bytes a chip takes at least: one hop."""
+        topology = self.mesh.topology
+        links = {dimension.link for dimension in topology.dimensions if dimension.size > 1}
+        links |= {link for _, link in topology.changed if link is not None}
+        rate = max(link.one_way_bandwidth for link in links)
+        wait = min(link.latency for link in links)
+        if self.cost.latency_model is LatencyModel.FLOOR:
+            return max(block / rate, wait)
+        return block / rate + wait
 
 
 class ArrayMoves:
