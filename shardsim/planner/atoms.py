@@ -33,11 +33,13 @@ class Atoms:
             in one part has its own name.
         sizes: Chips along each.
         parts: The atoms of each axis.
+        named: The atoms of each axis, or part of one, that arrays name.
     """
 
     names: tuple[str, ...]
     sizes: Mapping[str, int]
     parts: Mapping[str, tuple[str, ...]]
+    named: tuple[frozenset[str], ...]
 
     @classmethod
     def of(cls, mesh: Mesh, named: Iterable[str], *, cut: bool) -> Atoms:
@@ -70,7 +72,16 @@ class Atoms:
             for name in axes
             for atom, low, high in zip(parts[name], chosen[name], chosen[name][1:], strict=False)
         }
-        return cls(tuple(sizes), sizes, parts)
+        wholes = tuple(
+            frozenset(
+                atom
+                for atom, start in zip(parts[name], chosen[name], strict=False)
+                if low <= start < high
+            )
+            for name in axes
+            for low, high in itertools.pairwise(coarse[name])
+        )
+        return cls(tuple(sizes), sizes, parts, wholes)
 
     def split(self, axes: Sequence[str]) -> tuple[str, ...]:
         """Axes, or parts of them, as atoms; those of size 1 are left out."""
@@ -119,6 +130,11 @@ class Atoms:
             return one
         whole = math.prod(self.sizes[atom] for atom in self.parts[one.axis])
         return one.axis if one.size == whole else str(one)
+
+    def are_named(self, atoms: Iterable[str]) -> bool:
+        """Whether some atoms make up axes, or parts, that arrays name."""
+        chosen = frozenset(atoms)
+        return all(whole <= chosen or not whole & chosen for whole in self.named)
 
     def in_order(self, atoms: Iterable[str]) -> tuple[str, ...]:
         """Some atoms in the order of the mesh."""

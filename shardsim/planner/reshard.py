@@ -12,7 +12,7 @@ from shardsim.notation import Array, Dim
 from shardsim.planner.layout import Layout, Move, MoveKind, cut_alike, layouts, moves_from, moves_to
 from shardsim.planner.paths import Edge, Late, Paths
 from shardsim.planner.steps import CollectiveStep, SliceStep, Step, Value
-from shardsim.vocabulary import CollectiveKind, LatencyModel, TransferKind
+from shardsim.vocabulary import CollectiveKind, LatencyModel, Relation, TransferKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -162,6 +162,7 @@ class ArrayMoves:
         self.worth = worth
         self.bytes = Fraction(sharded.global_bytes)
         self._costs: dict[tuple[object, ...], int] = {}
+        self._known: dict[tuple[object, ...], bool] = {}
         self._even: dict[tuple[int, tuple[str, ...]], bool] = {}
         self._forwards: dict[tuple[Layout, object], Paths] = {}
         self._backwards: dict[Layout | None, Paths] = {}
@@ -187,7 +188,9 @@ class ArrayMoves:
             edges = (
                 Edge(move.result, move, self._cost(layout, move))
                 for move in found
-                if (kinds is None or move.kind in kinds) and self._is_even(move.dim, move.result)
+                if (kinds is None or move.kind in kinds)
+                and self._is_even(move.dim, move.result)
+                and self._is_known(layout, move)
             )
             if kinds is not None and TransferKind.PERMUTE not in kinds:
                 return edges, None
@@ -203,7 +206,7 @@ class ArrayMoves:
                 edges = (
                     Edge(before, move, self._cost(before, move))
                     for before, move in moves_to(layout, self.atoms.names)
-                    if self.is_possible(before)
+                    if self.is_possible(before) and self._is_known(before, move)
                 )
                 return edges, self._permutes(layout, forwards=False)
 
@@ -250,6 +253,19 @@ class ArrayMoves:
                 weights[axis] = (dim, weight)
                 weight *= self.atoms.sizes[axis]
         return weights
+
+    def _is_known(self, before: Layout, move: Move) -> bool:
+        """Whether the price of a collective is no mere bound that it may exceed many times over.
+
+        That is asked of parts of axes that only the planner thought of; others must be had.
+        """
+        if not isinstance(move.kind, CollectiveKind) or self.atoms.are_named(move.axes):
+            return True
+        key = (move.kind, frozenset(move.axes), before.ways(self.atoms.sizes))
+        if key not in self._known:
+            _, price = self.priced(before, move)
+            self._known[key] = price.relation is not Relation.LOWER_BOUND
+        return self._known[key]
 
     def _cost(self, before: Layout, move: Move) -> int:
         ways = before.ways(self.atoms.sizes)

@@ -19,8 +19,8 @@ from shardsim.planner import CollectiveStep, MatmulStep, Plan, make_plan
 from shardsim.planner.choosing import MOST_ALTERNATIVES
 from shardsim.planner.dot import compute_dtype
 from shardsim.program import Dtypes, bind_program
-from shardsim.vocabulary import Algorithm, Dtype, Objective, Policy, Schedule
-from tests.machines import machine, mesh_of, planned
+from shardsim.vocabulary import Algorithm, Dtype, Objective, Policy, Relation, Schedule
+from tests.machines import machine, mesh_of, planned, simulated
 
 RING = machine((4, "ring"))
 MIB = 2**20
@@ -182,6 +182,28 @@ def test_no_uneven_layout_on_the_way(i: int, k: int, expected: list[str]) -> Non
                 sharded.extents, sharded.local_shape, sharded.array.dims, strict=True
             ):
                 assert local * sharded.ways(dim) == extent
+
+
+PARTS = [
+    # of a ring of 16: the outer and the inner half of X do not keep out of each other's way
+    ("A[I, J_X] · B[J_X, K] -> C[I, K]", 16, 256),
+    ("A[I, J_X] · B[J_X, K] -> C[I, K]", 8, 64),
+    ("A[I_X, J] · B[J, K_X] -> C[I, K]", 16, 64),
+    ("A[I, J_X] · B[J, K] -> C[I_X, K]", 16, 4096),
+    ("A[I_X, J] · B[J_X, K] -> C[I, K_X]", 8, 1024),
+]
+
+
+@pytest.mark.parametrize(("text", "size", "extent"), PARTS)
+def test_parts_of_axes_are_used_where_their_price_is_no_lower_bound(
+    text: str, size: int, extent: int
+) -> None:
+    ring, extents = machine((size, "ring")), dict.fromkeys("IJK", extent)
+    ours, rules = (planned(text, ring, extents, policy=policy) for policy in reversed(Policy))
+    for step in ours.steps:
+        if isinstance(step, CollectiveStep) and step.axes != ("X",):
+            assert step.price.relation is not Relation.LOWER_BOUND
+    assert simulated(ours).makespan <= simulated(rules).makespan
 
 
 def test_what_steps_know() -> None:
