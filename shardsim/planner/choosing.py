@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
 from shardsim.planner.reshard import layout_of
 from shardsim.planner.rules import Rules
-from shardsim.planner.steps import Alternative, MatmulStep, Value
+from shardsim.planner.steps import Alternative, MatmulStep, SliceStep, Value
 from shardsim.planner.worth import Worth
 from shardsim.units import format_bytes, format_flops, format_seconds
 from shardsim.vocabulary import Objective, Policy
@@ -69,12 +69,12 @@ class Contracting:
         named = [axis for array in arrays for axis in (*array.axes, *array.unreduced)]
         return Atoms.of(self.prices.mesh, named, cut=cut)
 
-    def _network(self, *, cut: bool, only: Callable[[Split], bool] | None = None) -> Network:
+    def _network(self, *, cut: bool, plain: bool = False) -> Network:
         atoms = self._atoms(cut=cut)
         goal = None if self.is_open else layout_of(self.result.array, atoms)
-        orders = only or (_from_left if self.in_order else None)
+        orders = _from_left if self.in_order else None
         return Network(
-            Space(atoms, self.prices, Worth(self.objective)),
+            Space(atoms, self.prices, Worth(self.objective), plain),
             self.operands,
             summed=self.summed,
             result=self.result,
@@ -92,6 +92,11 @@ class Contracting:
     def _coarse(self) -> Network:
         """Only whole axes are moved."""
         return self._network(cut=False)
+
+    @cached_property
+    def _plain(self) -> Network:
+        """Whole axes are moved, and only those that the operands have: as the four rules do."""
+        return self._network(cut=False, plain=True)
 
     @cached_property
     def rules(self) -> Rules | None:
@@ -128,7 +133,8 @@ class Contracting:
         found = network.cheapest(rank=self._rank)
         if found is None:
             return None
-        return network.alternative(found, self.number, textbook=self._rank(found.placement) == 0)
+        way = network.alternative(found, self.number, textbook=self._rank(found.placement) == 0)
+        return replace(way, textbook=way.textbook and _is_plain(way))
 
     @cached_property
     def local(self) -> Alternative | None:
@@ -150,8 +156,8 @@ class Contracting:
         """The cheapest plan by the four rules, or None where none cuts every extent evenly."""
         if self.rules is None:
             return None
-        best = self._coarse.cheapest(allow=self.rules.allow)
-        return None if best is None else self._coarse.alternative(best, self.number, textbook=True)
+        best = self._plain.cheapest(allow=self.rules.allow)
+        return None if best is None else self._plain.alternative(best, self.number, textbook=True)
 
     def _leanest(self) -> Alternative | None:
         """The plan of whole axes that holds the least at once; of equal ones the fastest."""
@@ -179,12 +185,12 @@ class Contracting:
             sums = one.placement.left.unreduced, one.placement.right.unreduced
             kinds.setdefault((one.split, cuts, sums), one)
         rules = self.rules
-        return [
-            self._coarse.alternative(
-                one, self.number, textbook=rules is not None and rules.allow(one.placement)
-            )
-            for one in kinds.values()
-        ]
+        ways = []
+        for one in kinds.values():
+            way = self._coarse.alternative(one, self.number, textbook=False)
+            allowed = rules is not None and rules.allow(one.placement)
+            ways.append(replace(way, textbook=allowed and _is_plain(way)))
+        return ways
 
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
@@ -299,6 +305,21 @@ class Contracting:
                     format_bytes(peak_bytes(self.operands, way.steps)) for way in (textbook, chosen)
                 )
         return [f"the plan departs from these rules, which would cost {before} instead of {after}"]
+
+
+def _is_plain(way: Alternative) -> bool:
+    """Whether no axis is moved that the way itself cut an operand over."""
+    cut: dict[int, frozenset[str]] = {}
+    for step in way.steps:
+        if isinstance(step, MatmulStep):
+            continue
+        before = cut.get(step.operand.number, frozenset())
+        if isinstance(step, SliceStep):
+            before |= frozenset(step.axes)
+        elif before & frozenset(step.axes):
+            return False
+        cut[step.result.number] = before
+    return True
 
 
 def _from_left(split: Split) -> bool:

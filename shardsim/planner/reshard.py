@@ -153,13 +153,24 @@ class ArrayMoves:
         atoms: What its axes are made of.
         prices: Of collectives on its mesh.
         worth: What a cost is.
+        plain: Whether an axis that the array is cut over on the way stays where it is: nothing is
+            cut more only to be gathered over more links.
     """
 
-    def __init__(self, sharded: ShardedArray, atoms: Atoms, prices: Prices, worth: Worth) -> None:
+    def __init__(
+        self,
+        sharded: ShardedArray,
+        atoms: Atoms,
+        prices: Prices,
+        worth: Worth,
+        *,
+        plain: bool = False,
+    ) -> None:
         self.sharded = sharded
         self.atoms = atoms
         self.prices = prices
         self.worth = worth
+        self.plain = plain
         self.bytes = Fraction(sharded.global_bytes)
         self._costs: dict[tuple[object, ...], int] = {}
         self._known: dict[tuple[object, ...], bool] = {}
@@ -182,6 +193,8 @@ class ArrayMoves:
         self, starts: Mapping[Layout, int], kinds: frozenset[MoveKind] | None = None
     ) -> Paths:
         """Cheapest ways from several layouts, each of which costs something already."""
+        own = frozenset(itertools.chain(*(start.used for start in starts)))
+        movable = own if self.plain else frozenset(self.atoms.names)
 
         def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
             found = moves_from(layout, self.atoms.names)
@@ -189,26 +202,31 @@ class ArrayMoves:
                 Edge(move.result, move, self._cost(layout, move))
                 for move in found
                 if (kinds is None or move.kind in kinds)
+                and (move.kind is None or movable.issuperset(move.axes))
                 and self._is_even(move.dim, move.result)
                 and self._is_known(layout, move)
             )
             if kinds is not None and TransferKind.PERMUTE not in kinds:
                 return edges, None
-            return edges, self._permutes(layout, forwards=True)
+            return edges, self._permutes(layout, movable, forwards=True)
 
         return Paths(starts, walk, self.worth.both)
 
     def backwards(self, goal: Layout | None) -> Paths:
         """Cheapest ways to a layout; None: to any without partial sums."""
         if goal not in self._backwards:
+            names = frozenset(self.atoms.names)
+            cut = goal.used if self.plain and goal is not None else names
 
             def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
                 edges = (
                     Edge(before, move, self._cost(before, move))
                     for before, move in moves_to(layout, self.atoms.names)
-                    if self.is_possible(before) and self._is_known(before, move)
+                    if (move.kind is not None or cut.issuperset(move.axes))
+                    and self.is_possible(before)
+                    and self._is_known(before, move)
                 )
-                return edges, self._permutes(layout, forwards=False)
+                return edges, self._permutes(layout, names, forwards=False)
 
             dims = len(self.sharded.array.dims)
             open_goals = (Layout(cuts) for cuts in layouts(self.atoms.names, dims))
@@ -216,8 +234,10 @@ class ArrayMoves:
             self._backwards[goal] = Paths(dict.fromkeys(goals, 0), walk, self.worth.both)
         return self._backwards[goal]
 
-    def _permutes(self, layout: Layout, *, forwards: bool) -> Late | None:
-        """The permutes from (or to) a layout, where there are any."""
+    def _permutes(
+        self, layout: Layout, movable: frozenset[str], *, forwards: bool
+    ) -> Late | None:
+        """The permutes from (or to) a layout along some axes, where there are any."""
         ways = tuple(self.atoms.ways(axes) for axes in layout.axes)
         if all(count == 1 for count in ways):
             return None
@@ -232,7 +252,8 @@ class ArrayMoves:
                     other = Layout(axes, layout.unreduced)
                     start, end = (layout, other) if forwards else (other, layout)
                     move = Move(TransferKind.PERMUTE, self._moved(start, end), None, end)
-                    yield Edge(other, move, least, self._late_price(start, move))
+                    if movable.issuperset(move.axes):
+                        yield Edge(other, move, least, self._late_price(start, move))
 
         return Late(least, edges)
 
