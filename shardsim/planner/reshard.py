@@ -242,7 +242,7 @@ class ArrayMoves:
         if all(count == 1 for count in ways):
             return None
         local = self.bytes / layout.ways(self.atoms.sizes)
-        least = self._worth(self.prices.least_permute(local), local, 2 * local)
+        least = self.worth.of(self.prices.least_permute(local), local, 2 * local)
 
         def edges() -> Iterator[Edge]:
             free = tuple(atom for atom in self.atoms.names if atom not in layout.unreduced)
@@ -300,13 +300,11 @@ class ArrayMoves:
                 after = local / self.atoms.ways(move.axes)
                 self._costs[key] = self.worth.of(Fraction(0), Fraction(0), local + after)
             else:
-                _, price = self.priced(before, move)
+                call, price = self.priced(before, move)
                 held = local + self.bytes / move.result.ways(self.atoms.sizes)
-                self._costs[key] = self._worth(price.exact.total, price.wire_bytes, held)
+                axes = len(call.group.axes)
+                self._costs[key] = self.worth.of(price.exact.total, price.wire_bytes, held, axes)
         return self._costs[key]
-
-    def _worth(self, seconds: Fraction, wire: Bytes, held: Bytes) -> int:
-        return self.worth.of(seconds, wire, held)
 
     def priced(self, before: Layout, move: Move) -> tuple[Call, CollectivePrice]:
         """What a move does, and its price."""
