@@ -8,11 +8,13 @@ is written from the rows.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from random import Random
 from typing import NamedTuple
 
 from hypothesis import assume
@@ -21,7 +23,7 @@ from hypothesis import strategies as st
 from shardsim.call import Call, Method, make_call
 from shardsim.cost import CostModel, Wanted
 from shardsim.hardware import Calibration, Chip, Link
-from shardsim.mesh import Group, Mesh, lay_mesh
+from shardsim.mesh import Group, Mesh, Permutation, lay_mesh
 from shardsim.topology import Coordinate, Dimension, LinkKey, Topology
 from shardsim.vocabulary import (
     Algorithm,
@@ -239,6 +241,16 @@ def scattered(draw: st.DrawFn) -> Machine:
 
 
 @st.composite
+def ordered_switches(draw: st.DrawFn) -> Machine:
+    """Two axes over the chips of a switch, in an order that somebody gives."""
+    lengths = draw(st.integers(2, 4)), draw(st.integers(2, 3))
+    part = Part(math.prod(lengths), SWITCH, draw(LINKS))
+    order = draw(st.permutations(list(topology(part).coordinates())))
+    sizes, axes = dict(zip("XY", lengths, strict=True)), draw(st.sampled_from(["XY", "YX"]))
+    return machine(part, sizes=sizes, axes=axes, devices=order, calibration=draw(CALIBRATIONS))
+
+
+@st.composite
 def one_link_differs(draw: st.DrawFn, part: st.SearchStrategy[Part]) -> Machine:
     """A dimension one link of which is slower or faster, later or earlier."""
     mine, other = draw(part), draw(LINKS)
@@ -415,10 +427,19 @@ PART_OF_SWITCH = _fabric(
 )
 PARTS_OF_SWITCH = _fabric(
     "two parts of a switch",
-    "The outermost and the innermost of three axes at one switch: both use the same ports.",
+    "The outermost and the innermost of three axes at one switch: all chips of it are linked, so "
+    "they are one segment.",
     cut([SWITCH], ["XZ", "ZX"], counts=(3,)),
     "axes 1 and 3 of 2x2x2 at a switch",
     machine(Part(8, SWITCH), sizes={"X": 2, "Y": 2, "Z": 2}, axes="XZ"),
+)
+ORDER_OF_SWITCH = _fabric(
+    "two axes in an order of a switch",
+    "Chips behind a switch in an order that somebody gives: each axis is a segment, and both use "
+    "the same ports.",
+    ordered_switches(),
+    "2x2 of the chips 0, 2, 1, 3 of a switch",
+    machine(Part(4, SWITCH), sizes={"X": 2, "Y": 2}, devices=[(0,), (2,), (1,), (3,)]),
 )
 PIECE = _fabric(
     "contiguous piece",
@@ -665,6 +686,7 @@ class Row:
         machines: Only these of the fabric.
         example: Instead of the fabric's.
         streams: How many streams the method has at the least and most.
+        crowded: A permute by a table: whether a link carries two messages. None: no table.
     """
 
     fabric: Fabric
@@ -678,6 +700,7 @@ class Row:
     machines: Machines | None = field(default=None, compare=False, repr=False)
     example: Machine | None = None
     streams: tuple[int, int] = (1, 6)
+    crowded: bool | None = None
 
     def __str__(self) -> str:
         words = [
@@ -708,10 +731,47 @@ def call_on(
     *,
     shift: int = 1,
     root: int = 0,
+    table: Permutation | None = None,
 ) -> Call:
     """A collective over the axes of a machine, by the method that the cost model takes."""
     method: Method = CostModel(model, wanted).method(kind, found.group, size)
-    return make_call(kind, found.group, size, method, shift=shift, root=root)
+    return make_call(kind, found.group, size, method, shift=shift, root=root, permutation=table)
+
+
+def example_table(row: Row, found: Machine) -> Permutation | None:
+    """Neighbours change places; or, crowded, all go half the way round, or anywhere."""
+    if row.crowded is None:
+        return None
+    groups = found.group.instances
+    if not row.crowded:
+        stay = {chip: chip for chip in found.group.chips}  # an odd one has no neighbour left
+        pairs = [(a, b) for chips in groups for a, b in zip(chips[::2], chips[1::2], strict=False)]
+        return Permutation(found.topology, stay | dict(pairs) | {b: a for a, b in pairs})
+    orders = [[(*chips[len(chips) // 2 :], *chips[: len(chips) // 2]) for chips in groups]]
+    orders += [[Random(seed).sample(chips, len(chips)) for chips in groups] for seed in range(9)]
+    made = (
+        Permutation(found.topology, dict(zip(itertools.chain(*groups), itertools.chain(*order))))
+        for order in orders
+    )
+    return next(table for table in made if table.traffic.busiest > 1)
+
+
+@st.composite
+def tables(draw: st.DrawFn, row: Row, found: Machine) -> Permutation | None:
+    """Random ones, in which messages meet on a link, or do not."""
+    if row.crowded is None:
+        return None
+    targets: dict[Coordinate, Coordinate] = {}
+    swapped = not row.crowded and draw(st.booleans())
+    for chips in found.group.instances:
+        others = list(draw(st.permutations(chips)))
+        if swapped:  # two change places, the rest stays
+            a, b = others[:2]
+            others = [{a: b, b: a}.get(chip, chip) for chip in chips]
+        targets |= dict(zip(chips, others, strict=True))
+    table = Permutation(found.topology, targets)
+    assume((table.traffic.busiest > 1) == row.crowded)
+    return table
 
 
 @st.composite
@@ -731,6 +791,7 @@ def cases(draw: st.DrawFn, row: Row) -> Case:
         model,
         shift=draw(st.integers(1 - size, 2 * size)),
         root=draw(st.integers(0, size - 1)),
+        table=draw(tables(row, found)),
     )
     least, most = row.streams
     assume(least <= len(call.method.streams) <= most)
@@ -742,7 +803,8 @@ def example_of(row: Row) -> Case:
     found = row.example or row.fabric.example
     model = row.models[0]
     wanted = Wanted(row.algorithms[0], row.schedule, row.chunks[0])
-    call = call_on(found, row.kinds[0], EXAMPLE_BYTES, wanted, model)
+    table = example_table(row, found)
+    call = call_on(found, row.kinds[0], EXAMPLE_BYTES, wanted, model, table=table)
     return Case(found, call, model)
 
 
@@ -750,6 +812,20 @@ def _transfers(fabric: Fabric, algorithm: Algorithm) -> Iterator[Row]:
     """Transfers between chips of one segment, where all are EQUAL."""
     for kind in (PERMUTE, SEND):
         yield Row(fabric=fabric, kinds=(kind,), algorithms=(algorithm,), relation=EQUAL)
+
+
+def _table_rows(fabric: Fabric, *, equal: bool = True, crowded: bool = True) -> Iterator[Row]:
+    """Every chip sends to one other, whichever: a permute by a table."""
+    for found, where in ((False, "no link twice"), (True, "a link twice")):
+        if crowded if found else equal:
+            yield Row(
+                fabric=fabric,
+                kinds=(PERMUTE,),
+                algorithms=RING_ALGORITHMS[:1],
+                relation=LOWER if found else EQUAL,
+                where=f"by a table, {where}" if crowded else "by a table",
+                crowded=found,
+            )
 
 
 def _gather_rows(
@@ -1000,7 +1076,8 @@ def _rows() -> Iterator[Row]:
     for fabric in (JOINED_RING, RING_ORDER):
         yield from _even_rows(fabric, RING_ALGORITHMS, apart=False)
     yield from _even_rows(ONE_SWITCH, SWITCH_ALGORITHMS)
-    yield from _even_rows(PART_OF_SWITCH, SWITCH_ALGORITHMS, apart=False)
+    for fabric in (PART_OF_SWITCH, PARTS_OF_SWITCH):
+        yield from _even_rows(fabric, SWITCH_ALGORITHMS, apart=False)
     yield Row(
         fabric=ONE_SWITCH,
         kinds=(ALL_REDUCE,),
@@ -1023,10 +1100,10 @@ def _rows() -> Iterator[Row]:
     ):
         yield from _bounded_rows(fabric, algorithms)
     yield from _shared_grids(STRIDED_GRID, (*RING_ALGORITHMS, *SWITCH_ALGORITHMS))
-    yield from _shared_grids(PARTS_OF_SWITCH, SWITCH_ALGORITHMS)
     yield from _shared_grids(STRIDED_TORUS, RING_ALGORITHMS, equal=True)
     for fabric in (STRIDED_AND_LINE, GAP, WORN_GRID):
         yield from _bounded_rows(fabric, RING_ALGORITHMS, alone=False)
+    yield from _bounded_rows(ORDER_OF_SWITCH, SWITCH_ALGORITHMS, alone=False)
     for fabric in (EQUAL_RINGS, THREE_RINGS, UNEQUAL_RINGS):
         yield from _even_grids(fabric, RING_ALGORITHMS)
     yield from _cut_grids(CUT_GRID, UPPER)
@@ -1045,6 +1122,10 @@ def _rows() -> Iterator[Row]:
     yield from _uneven_grids(EQUAL_LINES, equal=True)
     for fabric in (UNEQUAL_LINES, RING_WITH_LINE, LINE_WITH_SWITCH):
         yield from _uneven_grids(fabric)
+    for fabric in (ONE_RING, ONE_LINE, EQUAL_RINGS, UNEQUAL_LINES, TWO_SWITCHES, WORN_GRID):
+        yield from _table_rows(fabric)
+    yield from _table_rows(ONE_SWITCH, crowded=False)
+    yield from _table_rows(NO_RING, equal=False)
 
 
 ROWS = tuple(_rows())

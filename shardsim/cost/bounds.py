@@ -19,7 +19,7 @@ from shardsim.cost.wire import UNIT, step_bytes
 from shardsim.hardware import Link
 from shardsim.mesh import Crossing
 from shardsim.units import Bytes, Seconds
-from shardsim.vocabulary import CollectiveKind, DimensionKind, LatencyModel, TransferKind
+from shardsim.vocabulary import Algorithm, CollectiveKind, DimensionKind, LatencyModel, TransferKind
 
 if TYPE_CHECKING:
     from shardsim.call import Call
@@ -50,16 +50,21 @@ def busiest_link(call: Call, latency_model: LatencyModel) -> Terms:
 
 
 def _farthest_block(call: Call, latency_model: LatencyModel) -> Terms:
-    """AllToAll: a block goes from one corner to the opposite one, stored at every chip between."""
+    """AllToAll: a block goes from one corner to the opposite one, stored at every chip between.
+
+    Round a ring of an even number of chips half of it may go each way.
+    """
     segments = call.group.segments
     block = call.size / call.group.size**2 / call.efficiency
     ways = []
     for _, (low, high) in call.method.jobs():
         way = NOTHING
-        for segment in segments:
+        for segment, algorithm in zip(segments, call.method.algorithms, strict=True):
             link, n = fastest_link(segment), segment.size
             hops = {DimensionKind.LINE: n - 1, DimensionKind.RING: n // 2}.get(segment.kind, 1)
             seconds = block * (high - low) / link.one_way_bandwidth
+            if n % 2 == 0 and algorithm in (Algorithm.BALANCED, Algorithm.HALF_SHARDS):
+                seconds /= 2
             hop = Terms(seconds, link.latency)
             if latency_model is LatencyModel.FLOOR:
                 hop = later(Terms(seconds, Fraction(0)), Terms(Fraction(0), link.latency))

@@ -13,6 +13,7 @@ from shardsim.planner.layout import Layout
 from shardsim.planner.memory import peak_bytes
 from shardsim.planner.moving import layout_of
 from shardsim.planner.rules import Rules
+from shardsim.planner.steps import MatmulStep, SliceStep
 from shardsim.planner.worth import Worth, measured
 from shardsim.vocabulary import Objective, Policy
 
@@ -75,11 +76,11 @@ class Contracting:
             named += self.prices.mesh.sizes
         return Atoms.of(self.prices.mesh, named, cut=cut)
 
-    def _network(self, *, cut: bool) -> Network:
+    def _network(self, *, cut: bool, plain: bool = False) -> Network:
         atoms = self._atoms(cut=cut)
         goal = None if self.is_open else layout_of(self.result.array, atoms)
         return Network(
-            Space(atoms, self.prices, Worth(self.objective)),
+            Space(atoms, self.prices, Worth(self.objective), plain),
             self.operands,
             summed=self.summed,
             result=self.result,
@@ -97,6 +98,11 @@ class Contracting:
     def coarse(self) -> Network:
         """Only whole axes are moved."""
         return self._network(cut=False)
+
+    @cached_property
+    def _plain(self) -> Network:
+        """Whole axes are moved, and only those that the operands have: as by the four rules."""
+        return self._network(cut=False, plain=True)
 
     @cached_property
     def rules(self) -> Rules | None:
@@ -132,8 +138,8 @@ class Contracting:
         found = self.best
         if found is None:
             return None
-        is_textbook = self._rank(found.placement) == 0
-        return self.fine.alternative(found, self.number, textbook=is_textbook)
+        way = self.fine.alternative(found, self.number, textbook=False)
+        return replace(way, textbook=self._rank(found.placement) == 0 and _is_plain(way))
 
     @cached_property
     def best(self) -> Candidate | None:
@@ -187,8 +193,8 @@ class Contracting:
         """The cheapest plan by the four rules, or None where none cuts every extent evenly."""
         if self.rules is None:
             return None
-        best = self.coarse.cheapest(allow=self.rules.allow)
-        return None if best is None else self.coarse.alternative(best, self.number, textbook=True)
+        best = self._plain.cheapest(allow=self.rules.allow)
+        return None if best is None else self._plain.alternative(best, self.number, textbook=True)
 
     def _leanest(self) -> Alternative | None:
         """The plan of whole axes that holds the least at once; of equal ones the fastest."""
@@ -216,12 +222,12 @@ class Contracting:
             sums = one.placement.left.unreduced, one.placement.right.unreduced
             kinds.setdefault((one.split, cuts, sums), one)
         rules = self.rules
-        return [
-            self.coarse.alternative(
-                one, self.number, textbook=rules is not None and rules.allow(one.placement)
-            )
-            for one in kinds.values()
-        ]
+        ways = []
+        for one in kinds.values():
+            way = self.coarse.alternative(one, self.number, textbook=False)
+            allowed = rules is not None and rules.allow(one.placement)
+            ways.append(replace(way, textbook=allowed and _is_plain(way)))
+        return ways
 
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
@@ -253,6 +259,21 @@ class Contracting:
             for one in sharded
             for name, extent in zip(one.array.dim_names, one.extents, strict=True)
         }
+
+
+def _is_plain(way: Alternative) -> bool:
+    """Whether no axis is moved that the way itself cut an operand over."""
+    cut: dict[int, frozenset[str]] = {}
+    for step in way.steps:
+        if isinstance(step, MatmulStep):
+            continue
+        before = cut.get(step.operand.number, frozenset())
+        if isinstance(step, SliceStep):
+            before |= frozenset(step.axes)
+        elif before & frozenset(step.axes):
+            return False
+        cut[step.result.number] = before
+    return True
 
 
 def _joined(placement: Placement, atoms: Atoms) -> Placement:

@@ -36,15 +36,16 @@ Tree = int | tuple["Tree", "Tree"]
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Where plans are looked for: which axes may be moved, and what is made small."""
+    """Where plans are looked for: which axes may be moved, how, and what is made small."""
 
     atoms: Atoms
     prices: Prices
     worth: Worth
+    plain: bool = False
 
     def moves(self, sharded: ShardedArray) -> ArrayMoves:
         """The moves of an array."""
-        return ArrayMoves(sharded, self.atoms, self.prices, self.worth)
+        return ArrayMoves(sharded, self.atoms, self.prices, self.worth, plain=self.plain)
 
 
 class Split(NamedTuple):

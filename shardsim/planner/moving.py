@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from shardsim.planner.prices import Prices
     from shardsim.planner.worth import Worth
     from shardsim.sharding import ShardedArray
-    from shardsim.units import Bytes
 
 __all__ = ["ArrayMoves", "layout_of", "with_layout"]
 
@@ -58,13 +57,24 @@ class ArrayMoves:
         atoms: What its axes are made of.
         prices: Of collectives on its mesh.
         worth: What a cost is.
+        plain: Whether an axis that the array is cut over on the way stays where it is, as by the
+            four rules: nothing is cut only to be gathered over more links.
     """
 
-    def __init__(self, sharded: ShardedArray, atoms: Atoms, prices: Prices, worth: Worth) -> None:
+    def __init__(
+        self,
+        sharded: ShardedArray,
+        atoms: Atoms,
+        prices: Prices,
+        worth: Worth,
+        *,
+        plain: bool = False,
+    ) -> None:
         self.sharded = sharded
         self.atoms = atoms
         self.prices = prices
         self.worth = worth
+        self.plain = plain
         self.bytes = Fraction(sharded.global_bytes)
         self._costs: dict[tuple[object, ...], int] = {}
         self._least: dict[tuple[object, ...], int] = {}
@@ -87,31 +97,38 @@ class ArrayMoves:
         self, starts: Mapping[Layout, int], kinds: frozenset[MoveKind] | None = None
     ) -> Paths:
         """Cheapest ways from several layouts, each of which costs something already."""
+        own = frozenset(itertools.chain(*(start.used for start in starts)))
+        movable = own if self.plain else frozenset(self.atoms.names)
 
         def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
             found = moves_from(layout, self.atoms.names)
             edges = (
                 self._edge(move.result, layout, move)
                 for move in found
-                if (kinds is None or move.kind in kinds) and self._is_even(move.dim, move.result)
+                if (kinds is None or move.kind in kinds)
+                and (move.kind is None or movable.issuperset(move.axes))
+                and self._is_even(move.dim, move.result)
             )
             if kinds is not None and TransferKind.PERMUTE not in kinds:
                 return edges, None
-            return edges, self._permutes(layout, forwards=True)
+            return edges, self._permutes(layout, movable, forwards=True)
 
         return Paths(starts, walk, self.worth.both)
 
     def backwards(self, goal: Layout | None) -> Paths:
         """Cheapest ways to a layout; None: to any without partial sums."""
         if goal not in self._backwards:
+            names = frozenset(self.atoms.names)
+            cut = goal.used if self.plain and goal is not None else names
 
             def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
                 edges = (
                     self._edge(before, before, move)
                     for before, move in moves_to(layout, self.atoms.names)
-                    if self.is_possible(before)
+                    if (move.kind is not None or cut.issuperset(move.axes))
+                    and self.is_possible(before)
                 )
-                return edges, self._permutes(layout, forwards=False)
+                return edges, self._permutes(layout, names, forwards=False)
 
             dims = len(self.sharded.array.dims)
             open_goals = (Layout(cuts) for cuts in layouts(self.atoms.names, dims))
@@ -132,16 +149,16 @@ class ArrayMoves:
             local, count = self.bytes / ways, self.atoms.ways(move.axes)
             comes = local * (count - 1) if gathers else local * (count - 1) / count
             axes = self.atoms.joined(self.atoms.in_order(moved))
-            self._least[key] = self._worth(self.prices.least(axes, comes), comes, local)
+            self._least[key] = self.worth.of(self.prices.least(axes, comes), comes, local)
         return Edge(to, move, self._least[key], self._late_price(before, move))
 
-    def _permutes(self, layout: Layout, *, forwards: bool) -> Late | None:
-        """The permutes from (or to) a layout, where there are any."""
+    def _permutes(self, layout: Layout, movable: frozenset[str], *, forwards: bool) -> Late | None:
+        """The permutes from (or to) a layout along some axes, where there are any."""
         ways = tuple(self.atoms.ways(axes) for axes in layout.axes)
         if all(count == 1 for count in ways):
             return None
         local = self.bytes / layout.ways(self.atoms.sizes)
-        least = self._worth(self.prices.least_permute(local), local, 2 * local)
+        least = self.worth.of(self.prices.least_permute(local), local, 2 * local)
 
         def edges() -> Iterator[Edge]:
             free = tuple(atom for atom in self.atoms.names if atom not in layout.unreduced)
@@ -151,7 +168,8 @@ class ArrayMoves:
                     other = Layout(axes, layout.unreduced)
                     start, end = (layout, other) if forwards else (other, layout)
                     move = Move(TransferKind.PERMUTE, self._moved(start, end), None, end)
-                    yield Edge(other, move, least, self._late_price(start, move))
+                    if movable.issuperset(move.axes):
+                        yield Edge(other, move, least, self._late_price(start, move))
 
         return Late(least, edges)
 
@@ -185,13 +203,11 @@ class ArrayMoves:
                 after = local / self.atoms.ways(move.axes)
                 self._costs[key] = self.worth.of(Fraction(0), Fraction(0), local + after)
             else:
-                _, price = self.priced(before, move)
+                call, price = self.priced(before, move)
                 held = local + self.bytes / move.result.ways(self.atoms.sizes)
-                self._costs[key] = self._worth(price.estimate, price.wire_bytes, held)
+                axes = len(call.group.axes)
+                self._costs[key] = self.worth.of(price.estimate, price.wire_bytes, held, axes)
         return self._costs[key]
-
-    def _worth(self, seconds: Fraction, wire: Bytes, held: Bytes) -> int:
-        return self.worth.of(seconds, wire, held)
 
     def priced(self, before: Layout, move: Move) -> tuple[Call, CollectivePrice]:
         """What a move does, and its price."""

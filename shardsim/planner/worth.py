@@ -1,8 +1,9 @@
 """What a plan is worth: costs as single integers that can be added and compared quickly.
 
-An integer holds what is made small, then what breaks ties, then the number of steps. Seconds and
-bytes are counted in units of 2^-200 and 2^-40, rounded up; a plan's own figures are exact fractions
-again. So two plans are only taken for equal where their times differ by less than 10^-58 s.
+An integer holds what is made small, then what breaks ties, then how involved the steps are. Seconds
+and bytes are counted in units of 2^-200 and 2^-40, rounded up; a plan's own figures are exact
+fractions again. So two plans are only taken for equal where their times differ by less than
+10^-58 s.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ __all__ = ["Worth", "measured"]
 
 SECONDS, BYTES = 200, 40
 STEPS = 20
-"""Bits for the number of steps; then as many for each of two quantities."""
+"""Bits for how involved the steps are; then as many for each of two quantities."""
+STEP = 16
 FIELD = 400
 FIRST = STEPS + 2 * FIELD
 LOW = (1 << FIRST) - 1
@@ -41,14 +43,15 @@ class Worth:
 
     objective: Objective
 
-    def of(self, seconds: Seconds, wire: Bytes, held: Bytes, steps: int = 1) -> int:
+    def of(self, seconds: Seconds, wire: Bytes, held: Bytes, axes: int = 0) -> int:
         """One step.
 
         Args:
             seconds: Exact seconds.
             wire: Bytes that leave the busiest chip.
             held: Bytes that the step reads and writes on a chip, beside the inputs of the plan.
-            steps: 1; 0 for what is no step.
+            axes: Over how many axes a collective runs: of two plans that are equal in all else and
+                have as many steps, the one whose collectives run over fewer axes is taken.
         """
         time, sent = _units(seconds, SECONDS), _units(wire, BYTES)
         match self.objective:
@@ -58,7 +61,7 @@ class Worth:
                 first, second, third = 0, sent, time
             case Objective.MEMORY:
                 first, second, third = _units(held, BYTES), time, sent
-        return (((first << FIELD | second) << FIELD | third) << STEPS) + steps
+        return (((first << FIELD | second) << FIELD | third) << STEPS) + STEP + axes
 
     def both(self, one: int, other: int) -> int:
         """One after the other."""

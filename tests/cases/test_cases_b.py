@@ -117,7 +117,9 @@ def test_which_matrix_is_gathered() -> None:
     """D x F is, 536.9 MB; 186 us would be that of B x D with B = 1024, a 32nd of it."""
     topology = one_dimension("ring", 4, "45 GB/s", chip="v4")
     dims = {"B": 1024, "D": 8192, "F": 32768}
-    plan = ss.plan("A[B, D] · Y[D_X, F] -> Z[B, F]", topology=topology, dims=dims)
+    plan = ss.plan(
+        "A[B, D] · Y[D_X, F] -> Z[B, F]", topology=topology, dims=dims, policy="textbook"
+    )
     entry = plan.to_dict()["steps"][0]
     assert entry["text"] == "AllGather_X Y[D_X, F] -> Y[D, F]"
     assert entry["bytes"] == 536_870_912

@@ -15,9 +15,11 @@ from shardsim.hardware import Link
 from shardsim.vocabulary import Algorithm, LatencyModel, Relation
 from tests.relations import (
     ALL_REDUCE,
+    ALL_TO_ALL,
     BOTH_MODELS,
     EQUAL,
     KEYS,
+    RING,
     ROWS,
     SWITCH,
     Case,
@@ -89,3 +91,13 @@ def test_limit(
         off.append(simulate_calls(found.topology, [call], model).makespan / price.exact.total - 1)
     assert all(later < earlier for earlier, later in pairwise(off))
     assert 0 <= off[-1] <= Fraction(3, 100)
+
+
+def test_a_block_to_the_opposite_chip_of_a_ring_goes_half_each_way() -> None:
+    """Two chips, one link of the four faster: V/4 for the other, half over each link of the rest."""
+    fast = {((0,), (0, +1)): Link(Fraction(3, 2), Fraction(0))}
+    found = machine(Part(2, RING, Link(Fraction(1), Fraction(0))), changed=fast)
+    call = call_on(found, ALL_TO_ALL, Fraction(1), Wanted(), LatencyModel.ADDITIVE)
+    exact = CostModel().collective(call).exact.total
+    assert exact == simulate_calls(found.topology, [call], LatencyModel.ADDITIVE).makespan
+    assert exact == Fraction(1, 8)

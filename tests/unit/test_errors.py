@@ -213,6 +213,7 @@ def test_which_errors_there_are() -> None:
         "NotationError",
         "PlanError",
         "QuantityError",
+        "RepeatedAxisError",
         "ScenarioError",
         "ShardingError",
         "SimulationError",

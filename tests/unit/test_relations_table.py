@@ -25,7 +25,17 @@ from shardsim.vocabulary import (
     Schedule,
     TransferKind,
 )
-from tests.relations import EXAMPLE_BYTES, FABRICS, KEYS, ROWS, Case, Row, call_on, example_of
+from tests.relations import (
+    EXAMPLE_BYTES,
+    FABRICS,
+    KEYS,
+    ROWS,
+    Case,
+    Row,
+    call_on,
+    example_of,
+    example_table,
+)
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "relations.md"
 
@@ -41,7 +51,8 @@ def every_case(row: Row) -> Iterator[Case]:
         row.kinds, row.algorithms, sorted(set(row.chunks)), row.models
     ):
         wanted = Wanted(algorithm, row.schedule, chunks)
-        yield Case(found, call_on(found, kind, EXAMPLE_BYTES, wanted, model), model)
+        table = example_table(row, found)
+        yield Case(found, call_on(found, kind, EXAMPLE_BYTES, wanted, model, table=table), model)
 
 
 # Every claim has a row.
@@ -216,7 +227,9 @@ def standing_of(row: Row) -> str:
 
 
 def method_of(row: Row) -> str:
-    """Algorithm, schedule and chunks."""
+    """Algorithm, schedule and chunks; of a permute by a table none of them matters."""
+    if row.crowded is not None:
+        return row.where
     every = len(row.algorithms) > 2
     words = ["any" if every else " or ".join(algorithm.value for algorithm in row.algorithms)]
     if row.schedule:

@@ -466,8 +466,14 @@ WORDS = [
     ("latency_model", "", "additive, floor", "additive: a hop takes n/w + latency; floor: it"),
     ("policy", "best", "textbook, cheapest", "textbook: plans by the four rules of the book; c"),
     ("policy", ["x"], "textbook, cheapest", "textbook: plans by"),
-    ("objective", "money", "time, bytes", "time: the least seconds; bytes: the fewest bytes t"),
-    ("objective", "Time", "time, bytes", "did you mean time?"),
+    (
+        "objective",
+        "money",
+        "time, bytes, memory",
+        "time: the least seconds; bytes: the fewest bytes that leave the busiest chip; "
+        "memory: the fewest bytes that a chip holds at once",
+    ),
+    ("objective", "Time", "time, bytes, memory", "did you mean time?"),
     (
         "algorithm",
         "tree",

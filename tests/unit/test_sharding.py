@@ -108,17 +108,20 @@ UNEVEN = [
     (
         "A[K_X]",
         "dimension K of extent 5 is not divisible over axis X=2",
-        "use an extent that is a multiple of 2, such as 4 or 6",
+        "use an extent that is a multiple of 2, such as 4 or 6, "
+        "or let it be padded to 6 (uneven: pad): 1 of 6 would be waste",
     ),
     (
         "A[K_XY]",
         "dimension K of extent 5 is not divisible over axes X=2 x Y=3 = 6",
-        "use an extent that is a multiple of 6, such as 6",
+        "use an extent that is a multiple of 6, such as 6, "
+        "or let it be padded to 6 (uneven: pad): 1 of 6 would be waste",
     ),
     (
         "A[I, K_Y]",
         "dimension K of extent 5 is not divisible over axis Y=3",
-        "use an extent that is a multiple of 3, such as 3 or 6",
+        "use an extent that is a multiple of 3, such as 3 or 6, "
+        "or let it be padded to 6 (uneven: pad): 1 of 6 would be waste",
     ),
 ]
 
@@ -140,7 +143,8 @@ def test_a_fault_stands_at_its_dimension() -> None:
         "  --> expression:1:16\n"
         "    | A[I, J] · B[J, K_X] -> C[I, K]\n"
         "    |                ^^^\n"
-        "  help: use an extent that is a multiple of 2, such as 4 or 6"
+        "  help: use an extent that is a multiple of 2, such as 4 or 6, or let it be padded to 6 (uneven:\n"
+        "        pad): 1 of 6 would be waste"
     )
 
 

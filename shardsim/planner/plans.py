@@ -1,0 +1,98 @@
+"""A plan: steps in order, the values they start from, and why they are these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from shardsim.planner.steps import step_dict, value_dict
+from shardsim.units import format_seconds
+
+if TYPE_CHECKING:
+    from shardsim.mesh import Mesh
+    from shardsim.planner.choices import Alternative, Choice
+    from shardsim.planner.steps import Step, Value
+    from shardsim.program import Program
+    from shardsim.vocabulary import LatencyModel
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Plan:
+    """Steps that do a program on a mesh.
+
+    Attributes:
+        program: What was asked.
+        latency_model: What the prices assume.
+        inputs: Values that the caller provides, by array name, in order of use.
+        steps: In order; dependencies follow from the values they read.
+        results: The value of each statement's result, in order; the last is the plan's result.
+        choices: One per collective and per dot of a contraction, in order.
+    """
+
+    program: Program
+    latency_model: LatencyModel
+    inputs: tuple[tuple[str, Value], ...]
+    steps: tuple[Step, ...]
+    results: tuple[Value, ...]
+    choices: tuple[Choice, ...]
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh it runs on."""
+        return self.program.mesh
+
+    @property
+    def result(self) -> Value:
+        """The value of the last statement."""
+        return self.results[-1]
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The ways considered for the last dot or collective, cheapest first."""
+        return self.choices[-1].alternatives
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of `plan --json`, as a dict."""
+        return {
+            "format": "shardsim/plan/1",
+            "topology": self.mesh.topology.name,
+            "chips": self.mesh.topology.size,
+            "mesh": self.mesh.sizes,
+            "dims": dict(self.program.extents),
+            "padding": [one.to_dict() for one in self.program.padding],
+            "dtypes": self.program.dtypes.to_dict(),
+            "latency_model": self.latency_model.value,
+            "steps": [step_dict(step) for step in self.steps],
+            "result": value_dict(self.result.sharded),
+            "exact_seconds": float(sum((step.seconds for step in self.steps), Fraction(0))),
+            "alternatives": self.choices[-1].to_dict()["alternatives"],
+            "choices": [choice.to_dict() for choice in self.choices],
+        }
+
+    def __str__(self) -> str:
+        """The steps in the notation, with their exact times."""
+        where = f"on {self.mesh.topology.name}, {self.latency_model.value} latency:"
+        lines = [
+            f"{index}. {step.text}  {format_seconds(step.seconds)}"
+            for index, step in enumerate(self.steps, start=1)
+        ]
+        return "\n".join([f"{len(self.steps)} steps {where}", *lines])
+
+    def __repr__(self) -> str:
+        texts = "; ".join(map(str, self.program.statements))
+        return f"<Plan: {texts} on {self.mesh.topology.name}, {len(self.steps)} steps>"
+
+    def producers(self) -> dict[int, int]:
+        """Value number to the index of the step that writes it (inputs are not in it)."""
+        return {step.result.number: index for index, step in enumerate(self.steps)}
+
+    def dependencies(self) -> tuple[tuple[int, ...], ...]:
+        """For each step the indices of the steps whose values it reads."""
+        made_by = self.producers()
+        return tuple(
+            tuple(made_by[number] for number in step.reads if number in made_by)
+            for step in self.steps
+        )
