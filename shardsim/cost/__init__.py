@@ -10,6 +10,7 @@ program reads this: the two meet in `comparison` and in the tests, where they mu
     schedule.py    the longest chain of phases: streams and chunks
     bounds.py      the busiest link, where no form is exact
     relations.py   which of them holds of a call, and how it stands to the simulation
+    estimate.py    what is likely where there is only a lower bound
     shares.py      shares that load all links alike
     choice.py      the method where nobody says one
     wire.py        bytes on the wire
@@ -26,7 +27,8 @@ from typing import TYPE_CHECKING
 from shardsim.call import Call, Method, make_call
 from shardsim.cost.book import book_seconds
 from shardsim.cost.choice import Wanted, choose_method
-from shardsim.cost.relations import estimate, exact_terms, relation
+from shardsim.cost.estimate import estimate
+from shardsim.cost.relations import exact_terms, relation
 from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
 from shardsim.units import Bytes, Flops

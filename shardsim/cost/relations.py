@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.cost import exact
 from shardsim.cost.bounds import busiest_link, fastest_link
-from shardsim.cost.permute import permute_estimate, permute_relation, permute_terms
+from shardsim.cost.permute import permute_relation, permute_terms
 from shardsim.cost.schedule import effective_link, longest_chain
 from shardsim.cost.terms import NOTHING, Terms
 from shardsim.hardware import Link
@@ -23,9 +23,8 @@ from shardsim.vocabulary import (
 
 if TYPE_CHECKING:
     from shardsim.call import Call
-    from shardsim.units import Seconds
 
-__all__ = ["estimate", "exact_terms", "relation"]
+__all__ = ["exact_terms", "relation"]
 
 
 def relation(call: Call, latency_model: LatencyModel) -> Relation:
@@ -112,29 +111,6 @@ def exact_terms(call: Call, latency_model: LatencyModel) -> Terms:
     if call.group.size == 1:
         return NOTHING
     return Terms(Fraction(0), call.launch) + _form(call, latency_model)
-
-
-def estimate(call: Call, latency_model: LatencyModel, exact: Seconds, known: Relation) -> Seconds:
-    """Seconds to rank a call by: its closed form, and where that is a LOWER BOUND, what is likely.
-
-    That is the longest chain of phases, each over shared links one after the other, as if all chips
-    kept step; for a permute the busiest link, then the way of the longest message. It is no bound:
-    on lines the simulation takes 0.7 to 1.1 of it where the bound may be a tenth.
-
-    Args:
-        call: The call.
-        latency_model: What a hop costs.
-        exact: Its `exact_terms`.
-        known: Its `relation`.
-    """
-    if known is not Relation.LOWER_BOUND:
-        return exact
-    if call.permutation is not None:
-        return max(exact, permute_estimate(call, call.permutation, latency_model))
-    if call.kind is TransferKind.GATHER or any(s.crossings for s in call.group.segments):
-        return exact
-    chain = Terms(Fraction(0), call.launch) + longest_chain(call, latency_model)
-    return max(exact, chain.total)
 
 
 def _form(call: Call, latency_model: LatencyModel) -> Terms:
