@@ -125,7 +125,8 @@ def test_the_four_rules(name: str) -> None:
     # gathered, and on no other dimension: 2 x 1024^3 FLOPs on every chip
     repeated = ["X: idle in the matmul: 4 chips do the same 2.15 GFLOP each"]
     is_idle = not any("_X" in array for array in expected[-1].split(" · "))
-    assert list(plan.choices[0].reasons) == [*reasons, *unused, *(repeated if is_idle else [])]
+    said = [reason for reason in plan.choices[0].reasons if not reason.startswith("cutting over")]
+    assert said == [*reasons, *unused, *(repeated if is_idle else [])]
     assert str(plan.result.sharded.array) == statement.split(" -> ")[1]
 
 
