@@ -234,9 +234,7 @@ class ArrayMoves:
             self._backwards[goal] = Paths(dict.fromkeys(goals, 0), walk, self.worth.both)
         return self._backwards[goal]
 
-    def _permutes(
-        self, layout: Layout, movable: frozenset[str], *, forwards: bool
-    ) -> Late | None:
+    def _permutes(self, layout: Layout, movable: frozenset[str], *, forwards: bool) -> Late | None:
         """The permutes from (or to) a layout along some axes, where there are any."""
         ways = tuple(self.atoms.ways(axes) for axes in layout.axes)
         if all(count == 1 for count in ways):

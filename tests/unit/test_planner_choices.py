@@ -139,9 +139,7 @@ CONSIDERED = [
 
 @pytest.mark.parametrize("policy", Policy)
 @pytest.mark.parametrize(("axes", "j", "ways"), CONSIDERED)
-def test_how_many_placements_are_considered(
-    axes: str, j: int, ways: int, policy: Policy
-) -> None:
+def test_how_many_placements_are_considered(axes: str, j: int, ways: int, policy: Policy) -> None:
     """One way for each thing that the axes may do in the matmul, in whatever order they stand."""
     plan = considered(axes, j, policy)
     assert steps(plan) == [f"A[I_{axes}, J] · B[J, K] -> C[I_{axes}, K]"]

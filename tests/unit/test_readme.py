@@ -43,9 +43,10 @@ def test_the_first_command_prints_what_the_readme_says(
     assert printed(command, monkeypatch, capsys) == blocks("text")[0]
 
 
-def test_four_blocks_show_a_command_and_what_it_prints() -> None:
+def test_five_blocks_show_a_command_and_what_it_prints() -> None:
     assert [block.startswith("$ shardsim ") for block in blocks("text")] == [
         False,
+        True,
         True,
         True,
         True,
