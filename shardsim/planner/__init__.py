@@ -1,13 +1,22 @@
 """From a bound program to a plan: which collectives and local matmuls, and why.
 
-Policy `textbook` takes the cheapest plan that follows the four rules; `cheapest` the cheapest of
-all placements of the mesh axes. Either way all that were considered are kept as alternatives.
+Policy `cheapest`, the default, takes the cheapest plan of all; `textbook` the cheapest that follows
+the four rules. What else there was, and why, is found when it is asked for.
 
 planning.py       statement after statement: the plan
-contraction.py    all ways to do one dot, priced
-roles.py          what a mesh axis may do in a matmul, and the four rules
+choosing.py       which way to do a contraction, and why
+contraction.py    operands in every order: what their products cost in every layout
+dot.py            one dot: every way to place the axes, priced
+rules.py          the four rules, in sentences
+resharding.py     one array from one sharding to another
+reshard.py        the moves of one array, and what they cost
 layout.py         layouts of an array, and the moves between them
-reshard.py        the cheapest moves from one layout to another
+atoms.py          the axes, or parts of axes, that are moved one by one
+paths.py          cheapest paths, walked no farther than is asked for
+worth.py          a cost as one integer
+methods.py        whether an algorithm that is asked for is of any use
+memory.py         how long values take memory
+flips.py          where another way would be taken
 steps.py          the records of a plan
 """
 
