@@ -749,8 +749,9 @@ def example_table(row: Row, found: Machine) -> Permutation | None:
         return Permutation(found.topology, stay | dict(pairs) | {b: a for a, b in pairs})
     orders = [[(*chips[len(chips) // 2 :], *chips[: len(chips) // 2]) for chips in groups]]
     orders += [[Random(seed).sample(chips, len(chips)) for chips in groups] for seed in range(9)]
+    senders = list(itertools.chain(*groups))
     made = (
-        Permutation(found.topology, dict(zip(itertools.chain(*groups), itertools.chain(*order))))
+        Permutation(found.topology, dict(zip(senders, itertools.chain(*order), strict=True)))
         for order in orders
     )
     return next(table for table in made if table.traffic.busiest > 1)

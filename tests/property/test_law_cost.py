@@ -12,8 +12,10 @@ from shardsim.cost.terms import sum_of_largest
 from shardsim.hardware import Link
 from shardsim.notation import parse
 from shardsim.planner import CollectiveStep, Plan, make_plan
-from shardsim.planner.layout import Layout, with_layout
-from shardsim.planner.reshard import Resharder
+from shardsim.planner.atoms import Atoms
+from shardsim.planner.layout import Layout
+from shardsim.planner.reshard import ArrayMoves, Prices
+from shardsim.planner.worth import FIRST, Worth
 from shardsim.program import bind_program
 from shardsim.sharding import bind
 from shardsim.topology import Topology
@@ -274,24 +276,24 @@ def layouts(draw: st.DrawFn, axes: str) -> Layout:
 def test_triangle_inequality_over_reshardings(
     data: st.DataObject, objective: Objective, link: Link
 ) -> None:
-    """A detour is never cheaper, over the axes that the start or the goal has.
-
-    Axes that neither has are left idle by `path`, so a detour over those could be cheaper.
-    """
+    """A detour is never cheaper, nor does it hold less; also over axes that neither end has."""
     kinds = data.draw(st.tuples(*[st.sampled_from(["ring", "line"])] * 3))
     mesh = mesh_of(machine(*zip((4, 2, 3), kinds, strict=True), link=link))
     start, goal = data.draw(layouts("XYZ")), data.draw(layouts("XYZ"))
-    between = data.draw(layouts("".join(sorted(start.used | goal.used))))
-    reshard = Resharder(mesh, CostModel(), objective)
+    between = data.draw(layouts("XYZ"))
+    atoms, worth = Atoms.of(mesh, "XYZ", cut=False), Worth(objective)
     (whole, _) = parse("A[I, J] · B[J, K] -> C[I, K]").operands  # type: ignore[union-attr]
+    array = bind(whole, mesh, {"I": 48, "J": 24}, Dtype.BF16)
+    moves = ArrayMoves(array, atoms, Prices(mesh, CostModel()), worth)
 
-    def cost(here: Layout, there: Layout) -> Fraction | None:
-        value = bind(with_layout(whole, here), mesh, {"I": 48, "J": 24}, Dtype.BF16)
-        found = reshard.path(value, there)
-        return None if found is None else found[0][0]
+    def cost(here: Layout, there: Layout) -> int | None:
+        return moves.forwards(here).to(there)
 
     direct, first, second = cost(start, goal), cost(start, between), cost(between, goal)
     assert cost(start, start) == 0
     if first is not None and second is not None:
         assert direct is not None
-        assert direct <= first + second
+        together = worth.both(first, second)
+        if objective is Objective.MEMORY:  # of ways that hold as much, not always the fastest
+            direct, together = direct >> FIRST, together >> FIRST
+        assert direct <= together

@@ -108,6 +108,8 @@ def check(call: Call, pick: Pick | None = None, elements: int = 12) -> None:
                 case TransferKind.PERMUTE:
                     if size > 1:
                         there = group.peer(chip, 0, call.shift)
+                        if call.permutation is not None:
+                            there = call.permutation.targets[chip]
                         assert np.array_equal(blocks[there][group.place(chip)], numbers[i, i])
                 case TransferKind.GATHER:
                     at_root = blocks[members[call.root]]

@@ -94,7 +94,7 @@ def test_limit(
 
 
 def test_a_block_to_the_opposite_chip_of_a_ring_goes_half_each_way() -> None:
-    """Two chips, one link of the four faster: V/4 for the other, half over each link of the rest."""
+    """Two chips, one link of the four faster: V/4 for the other, half of it each way."""
     fast = {((0,), (0, +1)): Link(Fraction(3, 2), Fraction(0))}
     found = machine(Part(2, RING, Link(Fraction(1), Fraction(0))), changed=fast)
     call = call_on(found, ALL_TO_ALL, Fraction(1), Wanted(), LatencyModel.ADDITIVE)

@@ -144,9 +144,9 @@ BY_THE_RULES = [
     ("I, J_X", "J_X, K", "mm ar", "mm rs", "mm rs"),
     ("I, J_X", "J, K_X", "ag mm ag", "ag mm a2a", "ag mm"),
 ]
-# Where X is on the contracted dimension of one operand only: the rules gather it (19.5 µs). It costs
-# less to move X to the operand's other dimension (7.8 µs), a quarter of the matmul (5.4 µs, not
-# 21.5), and to gather the result (19.5 µs) or to move X there (7.8 µs).
+# Where X is on the contracted dimension of one operand only: the rules gather it (19.5 µs). It
+# costs less to move X to the operand's other dimension (7.8 µs), multiply a quarter (5.4 µs, not
+# 21.5), and gather the result (19.5 µs) or move X there (7.8 µs).
 CHEAPER = {
     ("I, J", "J_X, K"): {"I, K": "a2a mm ag", "I_X, K": "a2a mm a2a"},
     ("I, J_X", "J, K"): {"I, K": "a2a mm ag", "I, K_X": "a2a mm a2a"},

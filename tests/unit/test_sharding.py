@@ -143,7 +143,8 @@ def test_a_fault_stands_at_its_dimension() -> None:
         "  --> expression:1:16\n"
         "    | A[I, J] · B[J, K_X] -> C[I, K]\n"
         "    |                ^^^\n"
-        "  help: use an extent that is a multiple of 2, such as 4 or 6, or let it be padded to 6 (uneven:\n"
+        "  help: use an extent that is a multiple of 2, such as 4 or 6, or let it be padded to 6 "
+        "(uneven:\n"
         "        pad): 1 of 6 would be waste"
     )
 
