@@ -198,12 +198,12 @@ class Contracting:
 
     def _leanest(self) -> Alternative | None:
         """The plan of whole axes that holds the least at once; of equal ones the fastest."""
-        allowed = [
-            way
-            for way in self._ways()
-            if self.policy is Policy.CHEAPEST or way.textbook or self.textbook is None
-        ]
-        return min(allowed, key=lambda way: (self.held(way), way.estimate), default=None)
+        ways = self._ways()
+        if self.textbook is not None:
+            ways.append(self.textbook)
+            if self.policy is Policy.TEXTBOOK:
+                ways = [way for way in ways if way.textbook]
+        return min(ways, key=lambda way: (self.held(way), way.estimate), default=None)
 
     def held(self, way: Alternative) -> Bytes:
         """The most bytes that a way holds on a chip at once."""

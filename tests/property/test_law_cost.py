@@ -14,7 +14,8 @@ from shardsim.notation import parse
 from shardsim.planner import CollectiveStep, Plan, make_plan
 from shardsim.planner.atoms import Atoms
 from shardsim.planner.layout import Layout
-from shardsim.planner.reshard import ArrayMoves, Prices
+from shardsim.planner.moving import ArrayMoves
+from shardsim.planner.prices import Prices
 from shardsim.planner.worth import FIRST, Worth
 from shardsim.program import bind_program
 from shardsim.sharding import bind

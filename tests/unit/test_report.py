@@ -311,7 +311,7 @@ def test_by_bytes_the_plan_of_fewer_bytes_is_told() -> None:
 @pytest.mark.parametrize(
     ("policy", "taken"),
     [
-        ("textbook", "taken    217 µs     25.2 MB   34.4 GFLOP   yes       AllGather_X A[I, J_X] -> "),
+        ("textbook", "taken    217 µs     25.2 MB   34.4 GFLOP   yes       AllGather_X A[I, J_X]"),
         ("cheapest", "taken   92.6 µs     12.6 MB   8.59 GFLOP   no        slice B[J, K_Y] -> "),
     ],
 )  # fmt: skip
