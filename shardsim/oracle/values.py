@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardsim.errors import SimulationError
+from shardsim.notation import sub_axis, whole_axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from shardsim.mesh import Mesh
     from shardsim.sharding import ShardedArray
     from shardsim.topology import Coordinate
 
@@ -68,14 +70,22 @@ def assemble(shards: Mapping[Coordinate, NDArray[Any]], sharded: ShardedArray) -
 
 
 def _groups(sharded: ShardedArray) -> list[list[Coordinate]]:
-    """Chips that differ only along the unreduced axes, together; all others apart."""
-    mesh = sharded.mesh
-    others = [name for name in mesh.sizes if name not in sharded.array.unreduced]
+    """Chips that differ only along the unreduced axes, or parts of axes, together; others apart."""
+    mesh, sums = sharded.mesh, sharded.array.unreduced
+    steps = [(whole_axis(name), name, _step(mesh, name)) for name in sums]
     groups: dict[tuple[int, ...], list[Coordinate]] = {}
     for chip in mesh.topology.coordinates():
-        key = tuple(mesh.position(chip, name) for name in others)
-        groups.setdefault(key, []).append(chip)
+        at = {name: mesh.position(chip, name) for name in mesh.sizes}
+        for whole, name, step in steps:  # as if the chip were the first along it
+            at[whole] -= mesh.position(chip, name) * step
+        groups.setdefault(tuple(at.values()), []).append(chip)
     return list(groups.values())
+
+
+def _step(mesh: Mesh, name: str) -> int:
+    """How many places along its axis one step along a part of it is."""
+    part = sub_axis(name)
+    return 1 if part is None else mesh.axis(part.axis).size // part.after
 
 
 def einsum_subscripts(operands: list[tuple[str, ...]], result: tuple[str, ...]) -> str:

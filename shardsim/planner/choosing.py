@@ -49,6 +49,7 @@ class Contracting:
         number: The first free value number.
         most_flops: On one chip, in the cheapest plan; None: as many as pay.
         everywhere: Whether axes that no array names may be used too.
+        is_local: Whether nothing may be moved (`·_LOCAL`).
     """
 
     prices: Prices
@@ -64,6 +65,7 @@ class Contracting:
     number: int
     most_flops: int | None = None
     everywhere: bool = False
+    is_local: bool = False
 
     # Where plans are looked for.
 
@@ -126,6 +128,8 @@ class Contracting:
     @cached_property
     def chosen(self) -> Alternative | None:
         """The plan taken, or None where there is none."""
+        if self.is_local:
+            return self._local
         if self.objective is Objective.MEMORY:
             return self._leanest()
         if self.policy is Policy.TEXTBOOK and self.textbook is not None:
@@ -176,10 +180,12 @@ class Contracting:
         return Alternative(steps=steps, textbook=False)
 
     @cached_property
-    def local(self) -> Alternative | None:
+    def _local(self) -> Alternative | None:
         """The plan without any communication, where the operands' shardings allow it."""
         found = self.coarse.untouched()
-        return None if found is None else self.coarse.alternative(found, self.number, textbook=True)
+        if found is None:
+            return None
+        return self.coarse.alternative(found, self.number, textbook=True, moved=False)
 
     def _rank(self, placement: Placement) -> int:
         atoms = self.fine.space.atoms
@@ -233,6 +239,8 @@ class Contracting:
     def alternatives(self) -> tuple[Alternative, ...]:
         """The ways considered, the best first: the plan taken, and the best of each kind."""
         assert self.chosen is not None
+        if self.is_local:
+            return (self.chosen,)
         ways = {tuple(step.text for step in way.steps): way for way in self._ways()}
         for way in (self.cheapest, self.textbook, self.dot_by_dot, self.chosen):
             if way is not None:

@@ -234,13 +234,16 @@ class Network:
         _, split, placement = self.seeds(part)[start]
         return self._tree(split.left, placement.left), self._tree(split.right, placement.right)
 
-    def alternative(self, candidate: Candidate, number: int, *, textbook: bool) -> Alternative:
-        """A way as steps that write values from `number` on."""
+    def alternative(
+        self, candidate: Candidate, number: int, *, textbook: bool, moved: bool = True
+    ) -> Alternative:
+        """A way as steps that write values from `number` on; `moved`: the product to the goal."""
         builder = _Builder(self, number)
         dot = self.dot(candidate.split)
         value = builder.multiplied(dot, candidate.split, candidate.placement)
         start = candidate.placement.product
-        moves = () if start == self.goal else self.home.way(start)[1]
+        stays = not moved or start == self.goal
+        moves = () if stays else self.home.way(start)[1]
         builder.moved(self._whole, value, tuple(reversed(moves)))
         return Alternative(steps=tuple(builder.steps), textbook=textbook)
 

@@ -177,14 +177,6 @@ class Dot:
             names = moves.sharded.array.dim_names
             yield moves.bytes / math.prod(cut[name] for name in names)
 
-    def least_flops(self) -> int:
-        """What a placement does on one chip that leaves no axis idle, if the extents allow."""
-        every = _placements(self.pair, self.atoms.names, self.left.sums, self.right.sums)
-        extents = [self.extents[name] for name in self.pair.dims]
-        found = (tuple(map(self.atoms.ways, cuts)) for cuts in {one.cuts for one in every})
-        even = (w for w in found if not any(e % way for e, way in zip(extents, w, strict=True)))
-        return min(map(self._flops, even))
-
     def _flops(self, ways: Iterable[int]) -> int:
         """On one chip, each dimension cut so many times."""
         extents = (self.extents[name] for name in self.pair.dims)

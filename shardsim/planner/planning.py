@@ -257,11 +257,13 @@ class _Planner:
             number=self.numbers,
             most_flops=self.asked.most_flops,
             everywhere=self.asked.idle_axes is IdleAxes.USE,
+            is_local=statement.local,
         )
+        chosen = made.chosen
         if statement.local:
-            chosen = made.local
             if chosen is None:
-                ways = made.alternatives[:2] if made.chosen is not None else ()
+                other = replace(made, is_local=False)
+                ways = other.alternatives[:2] if other.chosen is not None else ()
                 said = [f"{way.label} ({format_seconds(way.seconds)})" for way in ways]
                 raise PlanError(
                     f"{statement} cannot be done locally: the operands' shardings differ, or the "
@@ -270,14 +272,11 @@ class _Planner:
                     "the result that the local product leaves, with {U_X} for each axis X of a "
                     "contracted dimension",
                 )
-        else:
-            chosen = made.chosen
-            if chosen is None:
-                raise PlanError(
-                    f"no plan gives {statement.result}",
-                    "only a contracted dimension sharded in an operand can leave the result "
-                    "unreduced",
-                )
+        elif chosen is None:
+            raise PlanError(
+                f"no plan gives {statement.result}",
+                "only a contracted dimension sharded in an operand can leave the result unreduced",
+            )
         self._take(Choice(text=text, chosen=chosen, explained=ContractionExplained(made)))
         return chosen.steps[-1].result
 

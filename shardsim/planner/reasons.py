@@ -80,7 +80,7 @@ def _part_text(tree: Tree, names: tuple[str, ...]) -> str:
 
 
 def _open_result(made: Contracting, chosen: Alternative) -> Iterator[str]:
-    if made.is_open:
+    if made.is_open and not made.is_local:
         array = chosen.steps[-1].result.sharded.array
         yield f"the result is left open: {array} costs least"
 
@@ -149,7 +149,8 @@ def _unused(made: Contracting, chosen: Alternative) -> Iterator[str]:
     """What could be gained by axes that no array names."""
     sizes = {axis: size for axis, size in made.prices.mesh.sizes.items() if size > 1}
     unused = [axis for axis in sizes if axis not in made.coarse.space.atoms.parts]
-    if not unused or made.objective is not Objective.TIME or len(sizes) > MOST_AXES:
+    is_asked = made.objective is Objective.TIME and not made.is_local
+    if not unused or not is_asked or len(sizes) > MOST_AXES:
         return
     better = replace(made, everywhere=True).cheapest
     if better is not None and 100 * better.estimate < 99 * chosen.estimate:

@@ -114,7 +114,7 @@ def test_settings_reach_the_scenario() -> None:
 
 KNOWN = (
     "known: topology, dims, mesh, layout, devices, dtype, overlap, latency_model, algorithm, "
-    "schedule, chunks, efficiency, launch_overhead, policy, objective, uneven, name"
+    "schedule, chunks, efficiency, launch_overhead, policy, objective, idle_axes, uneven, name"
 )
 
 

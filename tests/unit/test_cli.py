@@ -384,7 +384,7 @@ MACHINE = ["--topology", "--mesh", "--layout", "--devices"]
 ARRAYS = ["--dims", "--dtype"]
 METHOD = ["--algorithm", "--schedule", "--chunks", "--latency-model"]
 LINKS = ["--efficiency", "--launch-overhead"]
-CHOICES = ["--policy", "--objective", "--uneven", *METHOD, *LINKS]
+CHOICES = ["--policy", "--objective", "--idle-axes", "--uneven", *METHOD, *LINKS]
 FOREIGN = ["--from", "--einsum"]
 ASKED = ["--shift", "--root", "--from", "--to", "--ways"]
 

@@ -81,3 +81,10 @@ def test_a_later_line_takes_it_as_it_is() -> None:
     lines = ["A[I, J_X] · B[J_X, K] -> C", "C[I, K_X] · D[K_X, L] -> E[I, L]{U_X}"]
     plan = ss.plan(lines, topology="v5e:4x4", dims="I=512,J=512,K=512,L=512")
     assert [step.op for step in plan.steps] == ["matmul", "reduce_scatter", "matmul"]
+
+
+def test_a_local_product_stays_as_it_is() -> None:
+    plan = ss.plan("A[I, J_X] ·_LOCAL B[J_X, K] -> C", topology="v5e:4x4", dims="I=64,J=64,K=64")
+    assert [step.op for step in plan.steps] == ["matmul"]
+    assert str(plan.result.sharded.array) == "C[I, K]{U_X}"
+    assert not any("left open" in reason for reason in plan.choices[0].reasons)
