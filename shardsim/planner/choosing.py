@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -258,6 +260,23 @@ class Contracting:
         must = [way for way in ordered if way is self.chosen or way is self.textbook]
         return (*kept, *(way for way in must if way not in kept))
 
+    def again(self, dim: str, extent: int) -> tuple[Alternative, int] | None:
+        """What would be planned with another extent of a dimension: the nearest that divides.
+
+        None where there are several dots: what these are made of is not asked again.
+        """
+        if len(self.operands) > 2:
+            return None
+        sharded = [*(value.sharded for value in self.operands), self.result]
+        ways = [one.ways(d) for one in sharded for d in one.array.dims if d.name == dim]
+        step = math.lcm(*ways)
+        near = max(round(Fraction(extent, step)), 1) * step
+        operands = tuple(
+            replace(value, sharded=_resized(value.sharded, dim, near)) for value in self.operands
+        )
+        other = replace(self, operands=operands, result=_resized(self.result, dim, near))
+        return None if other.chosen is None else (other.chosen, near)
+
     @property
     def extents(self) -> dict[str, int]:
         """Of all dimensions of the operands."""
@@ -267,6 +286,15 @@ class Contracting:
             for one in sharded
             for name, extent in zip(one.array.dim_names, one.extents, strict=True)
         }
+
+
+def _resized(sharded: ShardedArray, dim: str, extent: int) -> ShardedArray:
+    """The array with another extent of one dimension."""
+    extents = (
+        extent if name == dim else known
+        for name, known in zip(sharded.array.dim_names, sharded.extents, strict=True)
+    )
+    return replace(sharded, extents=tuple(extents))
 
 
 def _is_plain(way: Alternative) -> bool:

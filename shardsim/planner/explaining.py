@@ -45,7 +45,7 @@ class ContractionExplained:
         ways = made.alternatives
         if made.policy is Policy.TEXTBOOK:
             ways = tuple(way for way in ways if way.textbook)
-        return flips(ways, chosen, made.extents, self._scaling)
+        return flips(ways, chosen, made.extents, self._scaling, made.again)
 
     def balances(self, way: Alternative) -> tuple[Balance, ...]:
         """For which extents a way is bound by communication."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from shardsim.planner.choices import Balance, Flip
 from shardsim.planner.steps import CollectiveStep, MatmulStep
@@ -28,8 +28,10 @@ __all__ = ["Balance", "Flip", "Scaling", "balances", "flips"]
 
 REACH = 4096
 """Extents are tried from so much smaller to so much larger."""
-STRIDE = 4
+STRIDE = 8
 MOST_WAYS = 12
+ROUNDS = 4
+FAR = 64
 
 
 class Scaling:
@@ -68,7 +70,7 @@ class Scaling:
     def _price(self, step: CollectiveStep, dim: str, factor: Fraction) -> CollectivePrice:
         size = _scaled(step.operand.sharded, dim, factor, step.size)
         call = step.call
-        key = (call.kind, call.group.axes, id(call.permutation), size)
+        key = (call.kind, call.group.axes, call.permutation, size)
         if key not in self._prices:
             again = self.cost.call(call.kind, call.group, size, call.permutation)
             self._prices[key] = self.cost.collective(again)
@@ -93,25 +95,41 @@ def _scaled(sharded: ShardedArray, dim: str, factor: Fraction, size: Bytes) -> B
     return size * factor if dim in sharded.array.dim_names else size
 
 
+class Again(Protocol):
+    """Plans with another extent of a dimension."""
+
+    def __call__(self, dim: str, extent: int, /) -> tuple[Alternative, int] | None:
+        """The plan, and the extent near to the one asked for that it is for."""
+
+
 def flips(
-    ways: Sequence[Alternative], chosen: Alternative, extents: Mapping[str, int], scaling: Scaling
+    ways: Sequence[Alternative],
+    chosen: Alternative,
+    extents: Mapping[str, int],
+    scaling: Scaling,
+    again: Again,
 ) -> tuple[Flip, ...]:
     """For each dimension, for which of its extents the way taken is the best of all.
+
+    The edges are those among the ways that are known here; then what is planned beside each edge
+    joins them, until the plan there is the one that is promised.
 
     Args:
         ways: All that are compared, the best first.
         chosen: The one taken.
         extents: Of the dimensions.
         scaling: Prices them.
+        again: What would be planned with another extent of a dimension, and the extent near to
+            that for which it is planned.
     """
     compared = [chosen, *(way for way in ways if way is not chosen)][:MOST_WAYS]
     found = []
     for dim, extent in extents.items():
-        best = _Best(compared, dim, extent, scaling)
-        if not best.is_first(extent):  # taken for other reasons than what is measured here
+        best = _Best(chosen, [(way, extent) for way in compared], dim, extent, scaling)
+        if best.better(extent):  # taken for other reasons than what is measured here
             continue
-        low = _edge(best.is_first, extent, smaller=True)
-        high = _edge(best.is_first, extent, smaller=False)
+        low = _checked_edge(best, again, smaller=True)
+        high = _checked_edge(best, again, smaller=False)
         if low is not None or high is not None:
             found.append(
                 Flip(
@@ -130,21 +148,94 @@ class _Best:
     """Which of some ways is the best at each extent of a dimension; of equal ones the first.
 
     Ways that send the same are one: they differ in what is cut where, for nothing.
+
+    Attributes:
+        chosen: The way taken.
+        ways: All, each with the extent that it was planned for.
+        dim: The dimension.
+        extent: Its extent.
+        scaling: Prices a way for another extent.
     """
 
-    ways: Sequence[Alternative]
+    chosen: Alternative
+    ways: list[tuple[Alternative, int]]
     dim: str
     extent: int
     scaling: Scaling
 
+    def measure(self, entry: tuple[Alternative, int], extent: int) -> tuple[Fraction, Fraction]:
+        """What a way is measured by at an extent."""
+        way, base = entry
+        return self.scaling.measure(way, self.dim, Fraction(extent, base))
+
     def at(self, extent: int) -> Alternative:
         """The best one."""
-        factor = Fraction(extent, self.extent)
-        return min(self.ways, key=lambda way: self.scaling.measure(way, self.dim, factor))
+        return min(self.ways, key=lambda entry: self.measure(entry, extent))[0]
 
-    def is_first(self, extent: int) -> bool:
-        """Whether the first one is, or one that sends the same."""
-        return self.at(extent).label == self.ways[0].label
+    def better(self, extent: int) -> list[tuple[Alternative, int]]:
+        """The ways that are better than the one taken and send something else."""
+        limit = self.measure((self.chosen, self.extent), extent)
+        others = (entry for entry in self.ways if entry[0].label != self.chosen.label)
+        return [entry for entry in others if self.measure(entry, extent) < limit]
+
+    def edge(self, *, smaller: bool) -> int | None:
+        """The last extent for which the way taken is the best; None where it always is.
+
+        It is looked for in large steps first, so what changes back within one may be missed.
+        """
+        near = self.extent
+        limit = max(near // REACH, 1) if smaller else near * REACH
+        while near != limit:
+            far = max(near // STRIDE, limit) if smaller else min(near * STRIDE, limit)
+            rivals = self.better(far)
+            while rivals:
+                far = self._bisected(near, far, rivals) + (-1 if smaller else 1)
+                inside = far + (1 if smaller else -1)
+                rivals = [] if inside == near else self.better(inside)
+                if not rivals:
+                    return inside
+                far = inside
+            near = far
+        return None
+
+    def _bisected(self, yes: int, no: int, rivals: list[tuple[Alternative, int]]) -> int:
+        """The last extent between two for which no rival is better."""
+        while abs(yes - no) > 1:
+            middle = (yes + no) // 2
+            limit = self.measure((self.chosen, self.extent), middle)
+            if any(self.measure(rival, middle) < limit for rival in rivals):
+                no = middle
+            else:
+                yes = middle
+        return yes
+
+    def learn(self, way: Alternative, extent: int) -> bool:
+        """Adds what is planned at an extent, where it is better than all that are known there."""
+        known = min(self.measure(entry, extent) for entry in self.ways)
+        if self.measure((way, extent), extent) >= known:
+            return False
+        self.ways.append((way, extent))
+        return True
+
+
+def _checked_edge(best: _Best, again: Again, *, smaller: bool) -> int | None:
+    """Where the way taken stops to be the best, as plans on both sides of it say."""
+    for _ in range(ROUNDS):
+        edge = best.edge(smaller=smaller)
+        beside = _beside(best.extent, edge, smaller=smaller)
+        planned = [again(best.dim, extent) for extent in beside]
+        new = [best.learn(*found) for found in planned if found is not None]
+        if not any(new):
+            break
+    return edge
+
+
+def _beside(extent: int, edge: int | None, *, smaller: bool) -> tuple[int, ...]:
+    """Extents on both sides of an edge; where there is none, one that is far away."""
+    if edge is None:
+        far = max(extent // FAR, 1) if smaller else extent * FAR
+        return () if far == extent else (far,)
+    return (edge, edge - 1) if smaller else (edge, edge + 1)
 
 
 def _edge(holds: Callable[[int], bool], start: int, *, smaller: bool) -> int | None:

@@ -152,10 +152,21 @@ def test_where_the_choice_flips_is_where_it_flips() -> None:
 
 
 def test_flips_count_bytes_where_bytes_are_made_small() -> None:
-    """2 x 3/4 I K against 3/4 (I J + J K): even at J = 2 I K / (I + K)."""
-    made = choice(ALL_REDUCE, "I=4096,J=8192,K=4096", "h100:4", mesh="X=4", objective="bytes")
+    """3/2 I K for the AllReduce, against I J / 4 + J K / 8 + I K over halves of X.
+
+    Half of X gathers A and cuts B anew, the other half is summed over. That is even at
+    J = (I K / 2) / (I / 4 + K / 8) = 5461 1/3.
+    """
+    made = choice("A[I, J_X] · B[J_X, K] -> C[I, K]", "I=4096,J=8192,K=4096", "h100:4",
+                  mesh="X=4", objective="bytes")  # fmt: skip
     assert made.chosen.label == "AllReduce_X of C"
-    assert turning(made)["J"] == (4096, None)
+    (flip,) = (flip for flip in made.flips if flip.dim == "J")
+    assert (flip.low, flip.high) == (5462, None)
+    assert flip.below is not None
+    assert flip.below.label == (
+        "AllGather_{X:(2)2} of A, AllToAll_{X:(2)2} of B, ReduceScatter_{X:(1)2} of C, "
+        "AllGather_X of C"
+    )
 
 
 def test_where_communication_takes_as_long_as_the_matmul() -> None:
