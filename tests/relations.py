@@ -738,6 +738,11 @@ def call_on(
     return make_call(kind, found.group, size, method, shift=shift, root=root, permutation=table)
 
 
+def by_table(topology: Topology, targets: dict[Coordinate, Coordinate]) -> Permutation:
+    """A permute in which each chip's target is written down."""
+    return Permutation(topology, lambda _: targets)
+
+
 def example_table(row: Row, found: Machine) -> Permutation | None:
     """Neighbours change places; or, crowded, all go half the way round, or anywhere."""
     if row.crowded is None:
@@ -746,12 +751,12 @@ def example_table(row: Row, found: Machine) -> Permutation | None:
     if not row.crowded:
         stay = {chip: chip for chip in found.group.chips}  # an odd one has no neighbour left
         pairs = [(a, b) for chips in groups for a, b in zip(chips[::2], chips[1::2], strict=False)]
-        return Permutation(found.topology, stay | dict(pairs) | {b: a for a, b in pairs})
+        return by_table(found.topology, stay | dict(pairs) | {b: a for a, b in pairs})
     orders = [[(*chips[len(chips) // 2 :], *chips[: len(chips) // 2]) for chips in groups]]
     orders += [[Random(seed).sample(chips, len(chips)) for chips in groups] for seed in range(9)]
     senders = list(itertools.chain(*groups))
     made = (
-        Permutation(found.topology, dict(zip(senders, itertools.chain(*order), strict=True)))
+        by_table(found.topology, dict(zip(senders, itertools.chain(*order), strict=True)))
         for order in orders
     )
     return next(table for table in made if table.traffic.busiest > 1)
@@ -770,7 +775,7 @@ def tables(draw: st.DrawFn, row: Row, found: Machine) -> Permutation | None:
             a, b = others[:2]
             others = [{a: b, b: a}.get(chip, chip) for chip in chips]
         targets |= dict(zip(chips, others, strict=True))
-    table = Permutation(found.topology, targets)
+    table = by_table(found.topology, targets)
     assume((table.traffic.busiest > 1) == row.crowded)
     return table
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shardsim.hardware import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from shardsim.timeline import Track
     from shardsim.topology import Coordinate, Hop, Topology
@@ -41,21 +41,29 @@ class Traffic(NamedTuple):
 
 
 class Permutation:
-    """Every chip sends to one chip and gets from one; some keep what they have."""
+    """Every chip sends to one chip and gets from one; some keep what they have.
 
-    def __init__(self, topology: Topology, targets: Mapping[Coordinate, Coordinate]) -> None:
-        assert len(set(targets.values())) == len(targets)
+    Args:
+        topology: The chips.
+        table: For some chips, whom each sends to.
+        sample: Chips whose traffic is that of all others too, since these do the same elsewhere;
+            None: all.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        table: Callable[[Sequence[Coordinate]], Mapping[Coordinate, Coordinate]],
+        sample: Sequence[Coordinate] | None = None,
+    ) -> None:
         self.topology = topology
-        self.targets = targets
+        self._table = table
+        self._sample = sample
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Permutation) and (self.topology, self.targets) == (
-            other.topology,
-            other.targets,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.topology.name, len(self.targets)))
+    @cached_property
+    def targets(self) -> Mapping[Coordinate, Coordinate]:
+        """Whom each chip sends to."""
+        return self._table(tuple(self.topology.coordinates()))
 
     def way(self, chip: Coordinate) -> tuple[Hop, ...]:
         """The hops of a chip's message."""
@@ -73,10 +81,11 @@ class Permutation:
         leaving: Counter[Coordinate] = Counter()
         links: dict[Track, Link] = {}
         ways = set()
-        for chip, target in self.targets.items():
+        sampled = self.targets if self._sample is None else self._table(self._sample)
+        for chip, target in sampled.items():
             if chip == target:
                 continue
-            hops = self.way(chip)
+            hops = self.topology.route(chip, target)
             ways.add(tuple(hop.link for hop in hops))
             for hop in hops:
                 leaving[hop.tracks[0].chip] += 1

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shardsim.errors import PlanError
 from shardsim.notation.subaxes import SubAxis, sub_axis
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Atoms:
             if part is not None:
                 inner |= {part.before, part.before * part.size}
         axes = [name for name, size in mesh.sizes.items() if name in bounds and size > 1]
-        coarse = {name: _bounds(mesh.sizes[name], bounds[name]) for name in axes}
+        coarse = {name: _bounds(name, mesh.sizes[name], bounds[name]) for name in axes}
         fine = {name: _refined(coarse[name]) for name in axes}
         few = sum(len(ends) - 1 for ends in fine.values()) <= MOST_ATOMS
         regular = mesh.order is None and mesh.topology.is_regular
@@ -130,8 +131,21 @@ class Atoms:
         return math.prod(self.sizes[atom] for atom in atoms)
 
 
-def _bounds(size: int, inner: set[int]) -> tuple[int, ...]:
-    return tuple(sorted({1, size, *inner}))
+def _bounds(axis: str, size: int, inner: set[int]) -> tuple[int, ...]:
+    """Where the parts of an axis begin and end, in chips that are told apart before."""
+    ends = tuple(sorted({1, size, *inner}))
+    for low, high in itertools.pairwise(ends):
+        if high % low:
+            raise PlanError(
+                f"parts of {axis}={size} begin or end at {low} and at {high}, and {low} does not "
+                f"divide {high}: no way to cut {axis} has both",
+                f"take parts of one way to cut it: {axis}:(1){low} and {axis}:({low})"
+                f"{size // low}, or {axis}:(1){high} and {axis}:({high}){size // high}"
+                if size // high > 1
+                else f"take parts of one way to cut it: {axis}:(1){low} and "
+                f"{axis}:({low}){size // low}",
+            )
+    return ends
 
 
 def _refined(bounds: tuple[int, ...]) -> tuple[int, ...]:

@@ -205,8 +205,15 @@ class Contracting:
         return None if best is None else self._plain.alternative(best, self.number, textbook=True)
 
     def _leanest(self) -> Alternative | None:
-        """The plan of whole axes that holds the least at once; of equal ones the fastest."""
+        """Of all ways that are found, the one that holds the least at once; then the fastest.
+
+        The search adds up what steps hold by themselves, so it may miss one that holds less: the
+        fastest plan and that of the fewest bytes are looked at too.
+        """
         ways = self._ways()
+        for objective in (Objective.TIME, Objective.BYTES):
+            other = replace(self, objective=objective).cheapest
+            ways += [] if other is None else [other]
         if self.textbook is not None:
             ways.append(self.textbook)
             if self.policy is Policy.TEXTBOOK:

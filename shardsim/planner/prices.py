@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -11,7 +12,7 @@ from shardsim.mesh import Permutation
 from shardsim.vocabulary import CollectiveKind, DimensionKind, LatencyModel, TransferKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shardsim.call import Call
     from shardsim.cost import CollectivePrice, CostModel
@@ -44,7 +45,8 @@ class Prices:
     mesh: Mesh
     cost: CostModel
     known: dict[tuple[object, ...], tuple[Call, CollectivePrice]] = field(default_factory=dict)
-    positions: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    positions: dict[str, dict[Coordinate, int]] = field(default_factory=dict)
+    planes: dict[tuple[str, ...], tuple[Coordinate, ...]] = field(default_factory=dict)
     tables: dict[tuple[object, ...], Permutation] = field(default_factory=dict)
     rates: dict[tuple[str, ...], tuple[Fraction, Fraction]] = field(default_factory=dict)
     fastest: tuple[Fraction, Fraction] | None = None
@@ -64,7 +66,7 @@ class Prices:
         self, axes: tuple[str, ...], size: Bytes, before: Layout, after: Layout, atoms: Atoms
     ) -> tuple[Call, CollectivePrice]:
         """A permute that brings every chip the block that another layout gives it."""
-        table = self._table(before, after, atoms)
+        table = self._table(axes, before, after, atoms)
         key = (table, size)
         if key not in self.known:
             self._make_room()
@@ -77,18 +79,40 @@ class Prices:
         if len(self.known) >= MOST_KNOWN:
             self.known.clear()
 
-    def _table(self, before: Layout, after: Layout, atoms: Atoms) -> Permutation:
+    def _table(
+        self, axes: tuple[str, ...], before: Layout, after: Layout, atoms: Atoms
+    ) -> Permutation:
         """Who sends to whom; the same for all arrays."""
         key = (before.axes, after.axes, atoms.names)
         if key not in self.tables:
-            targets = self._targets(before, after, atoms)
-            self.tables[key] = Permutation(self.mesh.topology, targets)
+            self.tables[key] = Permutation(
+                self.mesh.topology,
+                lambda chips: self._targets(before, after, atoms, chips),
+                self._plane(axes),
+            )
         return self.tables[key]
 
+    def _plane(self, axes: tuple[str, ...]) -> tuple[Coordinate, ...] | None:
+        """The chips that what moves along some axes can share links with; None: all.
+
+        On a regular grid those that differ along the dimensions under these axes: elsewhere the
+        same is done.
+        """
+        topology = self.mesh.topology
+        if self.mesh.order is not None or not topology.is_regular:
+            return None
+        if axes not in self.planes:
+            under = {segment.dimension for segment in self.mesh.group(axes).segments}
+            shape = (
+                range(size if index in under else 1) for index, size in enumerate(topology.shape)
+            )
+            self.planes[axes] = tuple(itertools.product(*shape))
+        return self.planes[axes]
+
     def _targets(
-        self, before: Layout, after: Layout, atoms: Atoms
+        self, before: Layout, after: Layout, atoms: Atoms, chips: Sequence[Coordinate]
     ) -> Mapping[Coordinate, Coordinate]:
-        """For each chip the one that is to have its block.
+        """For each of some chips the one that is to have its block; they exchange among them.
 
         Copies of a block are told apart by the chips' positions along axes that do not cut it; so
         a chip keeps what it may keep along axes that are idle before and after.
@@ -100,35 +124,40 @@ class Prices:
         new = [atom for atom in idle_after if atom not in idle_before]
         named = [axis for axis in self.mesh.sizes if axis not in atoms.parts]
         same = (*both, *named, *before.unreduced)
-        chips = tuple(self.mesh.topology.coordinates())
-        own = self._addresses((*before.axes, tuple(old)), same, atoms)
+        own = self._addresses((*before.axes, tuple(old)), same, atoms, chips)
         wanted = dict(
-            zip(self._addresses((*after.axes, tuple(new)), same, atoms), chips, strict=True)
+            zip(self._addresses((*after.axes, tuple(new)), same, atoms, chips), chips, strict=True)
         )
         return {chip: wanted[address] for chip, address in zip(chips, own, strict=True)}
 
     def _addresses(
-        self, dims: Iterable[tuple[str, ...]], same: Iterable[str], atoms: Atoms
+        self,
+        dims: Iterable[tuple[str, ...]],
+        same: Iterable[str],
+        atoms: Atoms,
+        chips: Sequence[Coordinate],
     ) -> list[tuple[int, ...]]:
         """For each chip its block along each dimension, then its positions along other axes."""
         columns = []
         for axes in dims:
-            column = [0] * self.mesh.topology.size
+            column = [0] * len(chips)
             for axis in axes:
                 size = atoms.sizes[axis]
                 column = [
                     at * size + position
-                    for at, position in zip(column, self._column(axis), strict=True)
+                    for at, position in zip(column, self._column(axis, chips), strict=True)
                 ]
             columns.append(column)
-        return list(zip(*columns, *(self._column(axis) for axis in same), strict=True))
+        others = (self._column(axis, chips) for axis in same)
+        return list(zip(*columns, *others, strict=True))
 
-    def _column(self, axis: str) -> tuple[int, ...]:
-        """The position of every chip along an axis."""
+    def _column(self, axis: str, chips: Sequence[Coordinate]) -> Sequence[int]:
+        """The position of some chips along an axis."""
         if axis not in self.positions:
-            chips = self.mesh.topology.coordinates()
-            self.positions[axis] = tuple(self.mesh.position(chip, axis) for chip in chips)
-        return self.positions[axis]
+            every = self.mesh.topology.coordinates()
+            self.positions[axis] = {chip: self.mesh.position(chip, axis) for chip in every}
+        found = self.positions[axis]
+        return [found[chip] for chip in chips]
 
     def least(self, axes: tuple[str, ...], comes: Bytes) -> Fraction:
         """Seconds that a collective takes at least in which so many bytes come to a chip.

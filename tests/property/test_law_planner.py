@@ -77,7 +77,7 @@ class Force:
             return Fraction(0)
         table = None
         if kind is TransferKind.PERMUTE:
-            table = Permutation(self.mesh.topology, self.table(before, after))
+            table = Permutation(self.mesh.topology, lambda _: self.table(before, after))
         ordered = tuple(name for name in self.mesh.sizes if name in axes)
         call = COST.call(kind, self.mesh.group(ordered), size, table)  # type: ignore[arg-type]
         price = COST.collective(call)

@@ -21,8 +21,7 @@ SIZE = Fraction(8 * 45 * 10**3)  # 1 µs for a block on a link of 45 GB/s, with 
 
 
 def table(topology: Topology, targets: dict[Coordinate, Coordinate]) -> Permutation:
-    chips = {chip: targets.get(chip, chip) for chip in topology.coordinates()}
-    return Permutation(topology, chips)
+    return Permutation(topology, lambda chips: {chip: targets.get(chip, chip) for chip in chips})
 
 
 def shifted(topology: Topology, by: int) -> Permutation:
