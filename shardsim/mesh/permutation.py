@@ -6,11 +6,13 @@ message goes over.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.hardware import Link
+from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,11 +79,17 @@ class Permutation:
     @cached_property
     def traffic(self) -> Traffic:
         """What the links carry when all send."""
+        sampled = self.targets if self._sample is None else self._table(self._sample)
+        if self.topology.is_regular:
+            return _on_grid(self.topology, sampled)
+        return self._routed(sampled)
+
+    def _routed(self, sampled: Mapping[Coordinate, Coordinate]) -> Traffic:
+        """By the way of each message, hop by hop."""
         crossed: Counter[Track] = Counter()
         leaving: Counter[Coordinate] = Counter()
         links: dict[Track, Link] = {}
         ways = set()
-        sampled = self.targets if self._sample is None else self._table(self._sample)
         for chip, target in sampled.items():
             if chip == target:
                 continue
@@ -97,3 +105,57 @@ class Permutation:
             frozenset(ways),
             max(leaving.values(), default=0),
         )
+
+
+def _on_grid(topology: Topology, targets: Mapping[Coordinate, Coordinate]) -> Traffic:
+    """The same on a regular grid, dimension by dimension: what a row carries is counted at once.
+
+    A message adds one to a stretch of each row that it takes; only its ends are written down, and
+    summed up at the end.
+    """
+    rows: dict[tuple[int, int, Coordinate], list[int]] = {}
+    leaving: Counter[Coordinate] = Counter()
+    ports: Counter[tuple[int, bool, Coordinate]] = Counter()
+    steps = set()
+    for chip, target in targets.items():
+        here, counts = chip, []
+        for index, dimension in enumerate(topology.dimensions):
+            start, end, size = here[index], target[index], dimension.size
+            there = (*here[:index], end, *here[index + 1 :])
+            if start == end:
+                counts.append(0)
+                continue
+            if dimension.kind is DimensionKind.SWITCH:
+                counts.append(1)
+                ports[index, True, here] += 1
+                ports[index, False, there] += 1
+                leaving[here] += 1
+                here = there
+                continue
+            ahead = (end - start) % size
+            up = end > start if dimension.kind is DimensionKind.LINE else 2 * ahead <= size
+            count = ahead if up else size - ahead
+            first = start if up else start - count + 1
+            key = (index, 1 if up else -1, (*here[:index], 0, *here[index + 1 :]))
+            row = rows.setdefault(key, [0] * (2 * size + 1))
+            row[first % size] += 1
+            row[first % size + count] -= 1
+            counts.append(count)
+            here = there
+        if chip != target:
+            steps.add(tuple(counts))
+    loads = {(count, topology.dimensions[index].link) for (index, _, _), count in ports.items()}
+    for (index, _, corner), row in rows.items():
+        size = topology.dimensions[index].size
+        carried = list(itertools.accumulate(row))
+        for at in range(size):
+            count = carried[at] + carried[at + size]
+            if count:
+                loads.add((count, topology.dimensions[index].link))
+                leaving[*corner[:index], at, *corner[index + 1 :]] += count
+    links = [dimension.link for dimension in topology.dimensions]
+    ways = {
+        tuple(link for link, count in zip(links, counts, strict=True) for _ in range(count))
+        for counts in steps
+    }
+    return Traffic(frozenset(loads), frozenset(ways), max(leaving.values(), default=0))
