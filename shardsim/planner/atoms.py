@@ -23,6 +23,8 @@ __all__ = ["Atoms"]
 
 MOST_ATOMS = 3
 """With more, axes are not cut further: the search would take too long."""
+MOST_IN_PLAY = 5
+"""With more axes, or parts that arrays name, there is no search at all."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class Atoms:
         axes = [name for name, size in mesh.sizes.items() if name in bounds and size > 1]
         coarse = {name: _bounds(name, mesh.sizes[name], bounds[name]) for name in axes}
         fine = {name: _refined(coarse[name]) for name in axes}
+        count = sum(len(ends) - 1 for ends in coarse.values())
+        if count > MOST_IN_PLAY:
+            raise PlanError(
+                f"{count} axes, or parts of axes, are in play here; plans are looked for over "
+                f"{MOST_IN_PLAY} at most",
+                "make one axis of those that always stand together, such as X=4 of two of 2",
+            )
         few = sum(len(ends) - 1 for ends in fine.values()) <= MOST_ATOMS
         regular = mesh.order is None and mesh.topology.is_regular
         chosen = fine if cut and few and regular else coarse

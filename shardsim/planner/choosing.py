@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ALTERNATIVES", "Contracting"]
 
 MOST_ALTERNATIVES = 24
+MOST_PLAYED = 4
+"""With more axes in play a search through all placements would take minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,11 @@ class Contracting:
             names=(self.names[0], self.names[1]),
         )
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many axes are in play that only the four rules are followed."""
+        return len(self.coarse.space.atoms.names) > MOST_PLAYED
+
     # What is chosen.
 
     @cached_property
@@ -132,6 +139,8 @@ class Contracting:
         """The plan taken, or None where there is none."""
         if self.is_local:
             return self._local
+        if self.is_crowded and self.textbook is not None:
+            return self.textbook
         if self.objective is Objective.MEMORY:
             return self._leanest()
         if self.policy is Policy.TEXTBOOK and self.textbook is not None:
@@ -248,7 +257,7 @@ class Contracting:
     def alternatives(self) -> tuple[Alternative, ...]:
         """The ways considered, the best first: the plan taken, and the best of each kind."""
         assert self.chosen is not None
-        if self.is_local:
+        if self.is_local or (self.is_crowded and self.chosen is self.textbook):
             return (self.chosen,)
         ways = {tuple(step.text for step in way.steps): way for way in self._ways()}
         for way in (self.cheapest, self.textbook, self.dot_by_dot, self.chosen):

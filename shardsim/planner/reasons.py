@@ -29,6 +29,7 @@ def reasons_for(made: Contracting) -> tuple[str, ...]:
     assert chosen is not None
     return (
         *_axes(made),
+        *_crowded(made, chosen),
         *_order(made, chosen),
         *_open_result(made, chosen),
         *_repeated(made, chosen),
@@ -49,6 +50,12 @@ def _axes(made: Contracting) -> Iterator[str]:
         elif made.rules is not None:
             rules = made.rules
             yield from (rules.reason(part) for part in played[axis] if part in rules.axes)
+
+
+def _crowded(made: Contracting, chosen: Alternative) -> Iterator[str]:
+    if made.is_crowded and chosen is made.textbook:
+        count = len(made.coarse.space.atoms.names)
+        yield f"with {count} axes in play, only plans by these rules are looked for"
 
 
 def _order(made: Contracting, chosen: Alternative) -> Iterator[str]:
