@@ -25,9 +25,10 @@ def plan(what: What, **settings: Any) -> Plan:
     """Plans a line of notation (or several) on a machine.
 
     Args:
-        what: The notation; or a scenario, which says all settings itself.
-        settings: `topology` and `dims`; optionally `mesh`, `layout`, `dtype`, `policy`,
-            `objective`, `algorithm`, `schedule`, `chunks`, `devices`, `latency_model`,
+        what: The notation, in which `-> C` leaves the sharding of a contraction's result open; or a
+            scenario, which says all settings itself.
+        settings: `topology` and `dims`; optionally `mesh`, `layout`, `devices`, `dtype`, `policy`,
+            `objective`, `idle_axes`, `uneven`, `algorithm`, `schedule`, `chunks`, `latency_model`,
             `efficiency`, `launch_overhead`, `name`: as in a scenario file.
 
     Returns:

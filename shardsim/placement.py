@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from shardsim.errors import ShardingError
+from shardsim.errors import ShardingError, Source
 from shardsim.notation import Array, SubAxis, sub_axis, whole_axis
+from shardsim.notation.rules import place_of
 from shardsim.notation.tokens import cut
 
 __all__ = [
@@ -29,24 +30,33 @@ __all__ = [
 Sizes = Mapping[str, int]
 
 
-def check_axes(array: Array, sizes: Sizes) -> None:
+def check_axes(array: Array, sizes: Sizes, source: Source | None = None) -> None:
     """Checks that the axes of an array are axes of the mesh, or parts of them.
+
+    Args:
+        array: The array.
+        sizes: Of the axes.
+        source: The text that the array was read from, where a fault is to be marked in it.
 
     Raises:
         ShardingError: an axis that is not in the mesh, a part that it cannot be cut into.
     """
-    for name in (*array.axes, *array.unreduced):
+    named = [(name, dim.span) for dim in array.dims for name in dim.axes]
+    named += [(name, array.span) for name in array.unreduced]
+    for name, span in named:
         axis, part = whole_axis(name), sub_axis(name)
         if axis not in sizes:
             raise ShardingError(
                 f"axis {cut(axis)} is not in the mesh; the mesh has {', '.join(sizes)}",
                 "name one of these axes, or give another mesh: --mesh X=4,Y=4",
+                place_of(source, span),
             )
         if part is not None and sizes[axis] % part.after:
             raise ShardingError(
                 f"{name} is no part of {axis}: the size of {axis} is {sizes[axis]}, "
                 f"which {part.before} x {part.size} does not divide",
                 f"choose numbers whose product divides {sizes[axis]}",
+                place_of(source, span),
             )
 
 

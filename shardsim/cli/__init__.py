@@ -19,6 +19,7 @@ from typing import Annotated
 
 import typer
 
+from shardsim.cli.arguments import refuse_arrows
 from shardsim.cli.collectives import collective
 from shardsim.cli.output import BAD_INPUT, EXPECTATION_FAILED, prepare_streams, say, write
 from shardsim.cli.scenarios import compare, plan, run
@@ -63,6 +64,7 @@ def main() -> None:
 
     prepare_streams()
     try:
+        refuse_arrows(sys.argv[1:])
         app(prog_name="shardsim")
     except ShardsimError as error:
         say(f"error: {error}")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shardsim.errors import ScenarioError
     from shardsim.scenario import Scenario
 
-__all__ = ["asked_scenario", "missing"]
+__all__ = ["asked_scenario", "missing", "refuse_arrows"]
 
 YAML = (".yaml", ".yml")
 
@@ -72,6 +72,23 @@ def asked_scenario(
         dims = _example_dims(what)
         raise missing("dims", dims) if "topology" in options else missing("topology", "v5e:4x4")
     return make_scenario(what if len(what) > 1 else what[0], **options)
+
+
+def refuse_arrows(arguments: list[str]) -> None:
+    """Refuses an argument that begins with '->', which the parser of options takes for one.
+
+    Raises:
+        NotationError: there is one.
+    """
+    from shardsim.errors import NotationError, Source
+
+    for text in arguments:
+        if text.startswith("->"):
+            raise NotationError(
+                "a statement cannot begin with '->'",
+                'put the whole statement into one pair of quotes: "A[I, J] · B[J, K] -> C[I, K]"',
+                Source(text).place(0, 2),
+            )
 
 
 def missing(

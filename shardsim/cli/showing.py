@@ -66,10 +66,9 @@ def _refuse_with_a_topology(**options: object) -> None:
 
     for name, value in options.items():
         if value is not None:
-            option = "on" if name == "topology" else name
             raise ScenarioError(
-                f"--{option} is for a sharding, and the argument is none",
-                'give one: shardsim show "A[I_X, J]" --on v5e:4x4',
+                f"--{name} is for a sharding, and the argument is none",
+                'give one: shardsim show "A[I_X, J]" --topology v5e:4x4',
             )
 
 

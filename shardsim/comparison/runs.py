@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.advice import advice_for
 from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
-from shardsim.cost import CostModel, Wanted
-from shardsim.planner import CollectiveStep, MatmulStep, SliceStep, make_plan
+from shardsim.cost import CostModel
+from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.planner.memory import peak_memory
 from shardsim.planner.steps import step_dict, value_dict
+from shardsim.scenario import plan_program
 from shardsim.timeline import length
 from shardsim.timeline import overlap as common
 from shardsim.units import Bytes, Seconds, format_seconds, number
@@ -232,16 +233,7 @@ def _axis_dict(axis: Axis) -> dict[str, Any]:
 
 def plan_scenario(scenario: Scenario) -> Plan:
     """Plans a scenario's program by its options."""
-    options = scenario.options
-    return make_plan(
-        scenario.program,
-        CostModel(
-            options.latency_model, Wanted(options.algorithm, options.schedule, options.chunks)
-        ),
-        policy=options.policy,
-        objective=options.objective,
-        idle_axes=options.idle_axes,
-    )
+    return plan_program(scenario.program, scenario.options)
 
 
 def step_advice(plan: Plan, times: Sequence[Seconds] | None = None) -> tuple[tuple[int, str], ...]:

@@ -40,7 +40,7 @@ def asked_sharding(
     'A[B_X, D]'
     """
     if topology is None:
-        raise ScenarioError("--on is missing; a sharding needs it", "add --on v5e:4x4")
+        raise ScenarioError("--topology is missing; a sharding needs it", "add --topology v5e:4x4")
     if names is not None and source is None:
         why = "--names is for another notation; this one names the dimensions itself"
         raise ScenarioError(why, "add --from jax, or leave --names out")

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from shardsim.dialects import Naming, Said, read_dialect, translate
-from shardsim.errors import NotationError, ShardingError, Source
+from shardsim.errors import NotationError, Source
 from shardsim.notation import Array, parse_array
 from shardsim.notation.tokens import cut
 from shardsim.placement import check_axes, chips_of, grid, local_shape, replication, ways
@@ -137,10 +137,7 @@ def inspect_sharding(
     said: Mapping[str, int] = {}
     if dialect is None:
         array = parse_array(source)
-        try:
-            check_axes(array, sizes)
-        except ShardingError as error:
-            raise error.at(source.place(0, len(source.text))) from None
+        check_axes(array, sizes, source)
     else:
         array, said = read_dialect(dialect, source, sizes, naming)
     known = {**said, **(extents or {})}

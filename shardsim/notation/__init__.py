@@ -3,10 +3,12 @@
 `A[I, J_X]` is an array whose dimension J is sharded over the mesh axis X, `A[I, J_{X:(1)2}]` over
 a part of it; `C[I, K]{U_X}` is still to be summed over X. A statement is a contraction,
 `A[I, J_X] · B[J_X, K] -> C[I, K]`, a collective, `AllReduce_X C[I, K]{U_X} -> C[I, K]`, or a
-reshard, `A[I_X, J] -> A[I, J_X]`. No mesh and no sizes are known here.
+reshard, `A[I_X, J] -> A[I, J_X]`. `-> C` leaves the sharding of a contraction's result open. No
+mesh and no sizes are known here.
 
     margins.py      what stands around a statement: a list number, a full stop, a remark
     tokens.py       all spellings (ASCII, Unicode, LaTeX, HTML, Markdown) to one kind of token
+    names.py        what a name may be, and words with a meaning: collectives, element types
     cursor.py, reading.py, parser.py    the grammar: names, arrays, statements
     meaning.py      what a statement leaves unsaid: what a dot sums, the axes of a collective
     subaxes.py      parts of an axis, X:(1)2, and which of them overlap

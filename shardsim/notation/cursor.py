@@ -149,10 +149,11 @@ class Cursor:
 
     def number(self, what: str, least: int, hint: str) -> int:
         """Reads a whole number of at most nine digits."""
-        token = self.expect(Kind.WORD, f"for {what}", hint)
+        token = self.token
         digits = token.text
         if not (digits.isascii() and digits.isdigit() and digits[0] != "0") or len(digits) > 9:
-            raise self.unexpected(f"a number of one to nine digits for {what}", hint, token)
+            raise self.unexpected(f"a number of one to nine digits for {what}", hint)
+        self.take()
         if int(digits) < least:
             raise self.fault(
                 f"{what} is {digits}; it must be {least} at least", hint, span_of(token)

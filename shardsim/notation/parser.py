@@ -37,6 +37,7 @@ __all__ = ["parse", "parse_array"]
 
 _EXAMPLE = "write for example A[I, J_X] · B[J_X, K] -> C[I, K]"
 _ONE_STEP = "write one step at a time; a later line can use the result of an earlier one"
+_TWO_RESULTS = "the statement has two results"
 _ONE_STATEMENT = "write one statement at a time"
 
 
@@ -99,7 +100,7 @@ class _Parser(ArrayReader):
     def collective(self, call: Call, result: Array | None) -> Statement:
         if self.at(Kind.DOT):
             raise self.nested(call)
-        result = self.result(result)
+        result = self.result(result, call.operand)
         self.end_of_statement(has_result=result is not None, may_end=True)
         return build_collective(call, result, self.source)
 
@@ -115,7 +116,7 @@ class _Parser(ArrayReader):
         open_result = self.open_result() if dots and result is None else None
         if open_result is not None:
             return build_contraction(operands, dots, open_result, self.source, is_open=True)
-        result = self.result(result)
+        result = self.result(result, first)
         self.end_of_statement(has_result=result is not None, may_end=result is not None)
         if dots:
             return build_contraction(operands, dots, result, self.source)
@@ -124,23 +125,37 @@ class _Parser(ArrayReader):
         return build_reshard(first, result, self.source)
 
     def open_result(self) -> Array | None:
-        """A result of which only the name is said (`-> C`), where that is all that is left."""
+        """A result of which only the name is said (`-> C`); nothing may come behind it."""
         start = self.position
         if self.accept(Kind.ARROW) and self.at(Kind.WORD):
             name = self.name()
             is_plain = leading_collective(name.words) is None and self.dtype_of(name) is None
-            if is_plain and self.at(Kind.END):
+            if is_plain and self.at(Kind.END, Kind.ARROW, Kind.EQUALS, Kind.DOT):
+                self.end_of_statement(has_result=True, may_end=True)
                 return Array(name=name.text, dims=(), span=name.span)
         self.position = start
         return None
 
-    def result(self, before: Array | None) -> Array | None:
-        """The array behind the arrow, or the one that stood before '='."""
+    def result(self, before: Array | None, operand: Array) -> Array | None:
+        """The array behind the arrow, or the one that stood before '='.
+
+        Args:
+            before: That one.
+            operand: The first operand, for an example.
+        """
+        named = self.open_result() if before is None else None
+        if named is not None and named.span is not None:
+            dims = ", ".join(operand.dim_names)
+            raise self.fault(
+                "only a contraction can leave the sharding of its result open",
+                f"write the dimensions too: {cut(f'{named.name}[{dims}]')}",
+                named.span,
+            )
         arrow = self.accept(Kind.ARROW)
         if arrow is None:
             return before
         if before is not None:
-            raise self.fault("the statement has two results", _ONE_STEP, (arrow.start, arrow.end))
+            raise self.fault(_TWO_RESULTS, _ONE_STEP, span_of(arrow))
         after = self.operand()
         if isinstance(after, Call):
             raise self.nested(after)
@@ -165,7 +180,7 @@ class _Parser(ArrayReader):
             hint = "write the result behind ->, or first: C[..] = A[..] · B[..]"
             raise self.unexpected("'->' and the result", hint)
         if self.at(Kind.ARROW, Kind.EQUALS):
-            raise self.unexpected("the end of the statement", _ONE_STEP)
+            raise self.fault(_TWO_RESULTS, _ONE_STEP, span_of(self.token))
         if self.at(Kind.DOT):
             hint = "write the result last: it is one array"
             raise self.unexpected("the end of the statement", hint)

@@ -37,8 +37,6 @@ Blocks = dict[Block, "NDArray[Any]"]
 Turn = tuple["Coordinate", "Channel"]
 """A chip (or a switch) and one of its lanes."""
 
-Pick = "Callable[[Sequence[Turn]], Turn]"
-
 
 def run_collective(
     step: CollectiveStep,

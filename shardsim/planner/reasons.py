@@ -41,15 +41,14 @@ def reasons_for(made: Contracting) -> tuple[str, ...]:
 
 def _axes(made: Contracting) -> Iterator[str]:
     """The rule for each axis in play, and which axes are not used."""
-    played = made.coarse.space.atoms.parts
+    atoms = made.coarse.space.atoms
     for axis, size in made.prices.mesh.sizes.items():
         if size == 1:
             continue
-        if axis not in played:
+        if axis not in atoms.parts:
             yield f"{axis}: not used: its {size} chips all do the same work"
         elif made.rules is not None:
-            rules = made.rules
-            yield from (rules.reason(part) for part in played[axis] if part in rules.axes)
+            yield from made.rules.reasons(atoms.parts[axis], atoms)
 
 
 def _crowded(made: Contracting, chosen: Alternative) -> Iterator[str]:

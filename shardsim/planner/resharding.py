@@ -90,12 +90,13 @@ class Resharding:
         return Alternative(steps=self._moves.steps(self.value, moves, self.number), textbook=True)
 
     def _ways(self) -> list[Alternative]:
-        """By gathers and slices alone, without permutes, and with everything."""
-        sums: set[MoveKind] = {CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER}
-        gathers = frozenset({CollectiveKind.ALL_GATHER, CollectiveKind.ALL_REDUCE, None})
-        some = (gathers, frozenset({*sums, *CollectiveKind, None}))
+        """By gathers and slices alone, and without permutes; none where the moves are given."""
+        gathers: frozenset[MoveKind] = frozenset(
+            {CollectiveKind.ALL_GATHER, CollectiveKind.ALL_REDUCE, None}
+        )
+        no_permutes: frozenset[MoveKind] = frozenset({*CollectiveKind, None})
         ways = []
-        for kinds in some if self.kinds is None else ():
+        for kinds in (gathers, no_permutes) if self.kinds is None else ():
             paths = self._moves.forwards(self._moves.layout(), kinds)
             if paths.to(self._goal) is not None:
                 ways.append(self._alternative(paths.way(self._goal)[1]))

@@ -10,7 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shardsim.notation import Dim
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shardsim.planner.atoms import Atoms
     from shardsim.planner.dot import Pair, Placement
     from shardsim.planner.layout import Layout
 
@@ -97,61 +102,87 @@ class Rules:
             return tuple(dict.fromkeys((*kept, result or kept[0])))
         return tuple(dict.fromkeys((None, *kept, result)))
 
-    def reason(self, axis: str) -> str:
-        """What is done about an axis, in a sentence: the rule, or where sums are reduced."""
+    def reasons(self, parts: Iterable[str], atoms: Atoms) -> Iterator[str]:
+        """What is done about an axis, in a sentence: the rule, or where sums are reduced.
+
+        Args:
+            parts: Of the axis; a sentence that several have is said once.
+            atoms: For writing parts as in the notation.
+        """
+        said: dict[str, list[str]] = {}
+        for part in parts:
+            if part in self.axes:
+                said.setdefault(self._reason(part, atoms), []).append(part)
+        for sentence, those in said.items():
+            yield f"{' and '.join(atoms.joined(those))}: {sentence}"
+
+    def _reason(self, axis: str, atoms: Atoms) -> str:
         left, right, _ = self.where(axis)
         a, b = self.names
         carriers = self.carriers(axis)
         wanted = self.wanted is not None and axis in self.wanted.unreduced
         if len(carriers) == 2:
             return (
-                f"{axis}: {a} and {b} both hold partial sums over it: one must be reduced before "
-                "the matmul"
+                f"{a} and {b} both hold partial sums over it: one must be reduced before the matmul"
             )
         if carriers:
-            who = f"{axis}: {a if carriers[0] == LEFT_SUMS else b} holds partial sums over it"
+            who = f"{a if carriers[0] == LEFT_SUMS else b} holds partial sums over it"
             if wanted:
                 return f"{who}: the product carries them into the result"
             return f"{who}: reduce before the matmul or after it, whichever costs less"
         if wanted and not (left == right and left in self.pair.summed):
             return (
-                f"{axis}: the result is to be left as partial sums over it: "
+                "the result is to be left as partial sums over it: "
                 f"cut a contracted dimension over it in both {a} and {b}"
             )
-        return self._rule(axis)
+        return self._rule(axis, atoms)
 
-    def _rule(self, axis: str) -> str:
+    def _rule(self, axis: str, atoms: Atoms) -> str:
         left, right, result = self.where(axis)
         a, b = self.names
         if left is None and right is None:
             cut = f"no operand is sharded over it; the result's {result} is cut locally"
-            return f"{axis}: {cut if result is not None else 'nothing is sharded over it'}"
-        if left == right:
-            if left in self.pair.summed:
-                return (
-                    f"{axis}: rule 3: the contracted dimension {left} is sharded over it in both "
-                    f"{a} and {b}: multiply locally, then {self._sums(axis)}"
-                )
-            return f"{axis}: rule 1: the batch dimension {left} is sharded alike in {a} and {b}"
+            return cut if result is not None else "nothing is sharded over it"
+        if left is not None and left == right:
+            return self._in_both(axis, left, atoms)
         if left is None or right is None:
             dim, name = (left, a) if left is not None else (right, b)
             if dim in self.pair.summed:
                 return (
-                    f"{axis}: rule 2: the contracted dimension {dim} is sharded over it in {name} "
+                    f"rule 2: the contracted dimension {dim} is sharded over it in {name} "
                     f"only: gather {name} over it{_or_move(result)}"
                 )
             later = "" if result == dim or self.wanted is None else f"; {_then(result)}"
-            return f"{axis}: rule 1: {dim} of {name} is not contracted: multiply locally{later}"
+            return f"rule 1: {dim} of {name} is not contracted: multiply locally{later}"
         if left in self.pair.summed or right in self.pair.summed:
             dim, name = (left, a) if left in self.pair.summed else (right, b)
             return (
-                f"{axis}: rule 2: the contracted dimension {dim} of {name} is sharded over it: "
+                f"rule 2: the contracted dimension {dim} of {name} is sharded over it: "
                 f"gather {name} over it{_or_move(result)}"
             )
         return (
-            f"{axis}: rule 4: it is on {left} of {a} and on {right} of {b}, neither contracted: "
+            f"rule 4: it is on {left} of {a} and on {right} of {b}, neither contracted: "
             "gather one of them"
         )
+
+    def _in_both(self, axis: str, dim: str, atoms: Atoms) -> str:
+        """The rule for an axis that is on the same dimension of both operands."""
+        a, b = self.names
+        left = self.left.axes[self.pair.left.index(dim)]
+        right = self.right.axes[self.pair.right.index(dim)]
+        one, other = (Dim(dim, atoms.joined(axes)) for axes in (left, right))
+        alike = f"once {dim} is sharded alike: {a} has {one} and {b} has {other}"
+        if dim in self.pair.summed:
+            if left != right:
+                sums = self._sums(axis)
+                return f"rule 3, {alike}, so one is moved first; then multiply locally and {sums}"
+            return (
+                f"rule 3: the contracted dimension {dim} is sharded over it in both {a} and {b}: "
+                f"multiply locally, then {self._sums(axis)}"
+            )
+        if left[: left.index(axis) + 1] != right[: right.index(axis) + 1]:
+            return f"rule 1, {alike}, so one is moved first; then multiply locally"
+        return f"rule 1: the batch dimension {dim} is sharded alike in {a} and {b}"
 
     def _sums(self, axis: str) -> str:
         kept = self.wanted is not None and axis in self.wanted.unreduced

@@ -1,4 +1,4 @@
-"""Views for people: tables and a strip chart in the terminal.
+"""Views for people: tables, a strip chart and who holds what, in the terminal.
 
 parts.py         what reports are put together from
 tables.py        runs and plans
@@ -6,6 +6,8 @@ ways.py          other ways than a plan's, and where they would be better
 compare.py       strategies side by side
 collective.py    one collective
 topologies.py    topologies
+placement.py     one sharding: all notations, and who holds which block
+verification.py  what the check of a machine found
 gantt.py         the strip chart
 """
 

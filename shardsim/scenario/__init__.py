@@ -3,6 +3,7 @@
 form.py           the keys of a scenario, and of one collective
 machine.py        the topology and the mesh that both name
 loading.py        the scenario that a document describes
+planning.py       its program planned by its options
 files.py          scenario files, found by path or by name
 strategies.py     several scenarios of one file, side by side
 merging.py        one of them as a scenario by itself
@@ -18,6 +19,7 @@ from shardsim.scenario.expectations import Expectation
 from shardsim.scenario.files import is_shipped, load_comparison, load_scenario
 from shardsim.scenario.loading import Scenario, make_scenario
 from shardsim.scenario.machine import make_mesh
+from shardsim.scenario.planning import plan_program
 from shardsim.scenario.single import Single, make_collective
 from shardsim.scenario.strategies import Comparison, Strategy, StrategyFaults
 
@@ -34,4 +36,5 @@ __all__ = [
     "make_collective",
     "make_mesh",
     "make_scenario",
+    "plan_program",
 ]

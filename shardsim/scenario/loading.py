@@ -146,10 +146,29 @@ def scenario_of(
     expectations = faults.attempt(lambda: read_expectations(document))
     if mesh is not None:
         faults.attempt(partial(check_methods, document, form, mesh))
+    options = Options(
+        overlap=form.overlap,
+        latency_model=form.latency_model,
+        algorithm=form.algorithm,
+        schedule=form.schedule,
+        chunks=form.chunks,
+        policy=form.policy,
+        objective=form.objective,
+        idle_axes=form.idle_axes,
+    )
     program = None
-    if mesh is not None and extents is not None and statements is None:
+    if statements is None and mesh is not None and extents is not None and dtypes is not None:
         lines = [line for line in _lines(document, Faults()) if isinstance(line, Source)]
-        faults.errors[:] = [with_prices(error, lines, mesh, extents) for error in faults.errors]
+        priced = partial(
+            with_prices,
+            lines=lines,
+            mesh=mesh,
+            extents=extents,
+            dtypes=dtypes,
+            uneven=form.uneven,
+            options=options,
+        )
+        faults.errors[:] = map(priced, faults.errors)
     if mesh is not None and extents is not None and statements is not None:
         places = {name: place for name in extents if (place := document.key_place("dims", name))}
         program = faults.attempt(
@@ -161,16 +180,7 @@ def scenario_of(
     return Scenario(
         name=form.name or default_name or "; ".join(map(str, program.statements)),
         program=program,
-        options=Options(
-            overlap=form.overlap,
-            latency_model=form.latency_model,
-            algorithm=form.algorithm,
-            schedule=form.schedule,
-            chunks=form.chunks,
-            policy=form.policy,
-            objective=form.objective,
-            idle_axes=form.idle_axes,
-        ),
+        options=options,
         expectations=expectations,
     )
 

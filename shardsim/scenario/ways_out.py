@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shardsim.cost import CostModel
 from shardsim.errors import InputError, RepeatedAxisError
 from shardsim.notation import parse
-from shardsim.planner import make_plan
 from shardsim.program import arrays_of, bind_program
+from shardsim.scenario.planning import plan_program
 from shardsim.units import format_seconds
 
 if TYPE_CHECKING:
@@ -20,12 +19,21 @@ if TYPE_CHECKING:
 
     from shardsim.errors import Source
     from shardsim.mesh import Mesh
+    from shardsim.program import Dtypes, Options
+    from shardsim.vocabulary import Uneven
 
 __all__ = ["with_prices"]
 
 
 def with_prices(
-    error: InputError, lines: Sequence[Source], mesh: Mesh, extents: Mapping[str, int]
+    error: InputError,
+    lines: Sequence[Source],
+    mesh: Mesh,
+    extents: Mapping[str, int],
+    *,
+    dtypes: Dtypes,
+    uneven: Uneven,
+    options: Options,
 ) -> InputError:
     """The same error; where its line can be planned either way, with the time of each.
 
@@ -34,6 +42,9 @@ def with_prices(
         lines: The lines of the program that are text.
         mesh: Where it would run.
         extents: Of its dimensions.
+        dtypes: Of its arrays.
+        uneven: What becomes of extents that their axes do not divide.
+        options: How it would be planned.
     """
     if not isinstance(error, RepeatedAxisError) or error.place is None:
         return error
@@ -54,21 +65,14 @@ def with_prices(
     said = []
     for way in error.ways_out:
         mended = line.text[:start] + way[way.index("[") : way.index("]")] + line.text[end:]
-        time = _time(mended, mesh, extents)
-        if time is None:
+        try:
+            statement = parse(mended)
+            used = {name for array in arrays_of(statement) for name in array.dim_names}
+            own = {name: extent for name, extent in extents.items() if name in used}
+            program = bind_program((statement,), mesh, own, dtypes, uneven=uneven)
+            plan = plan_program(program, options)
+        except (InputError, ValueError):
             return error
-        said.append(f"{way} ({time})")
+        said.append(f"{way} ({format_seconds(plan.choices[-1].chosen.seconds)})")
     hint = f"choose {' or '.join(said)}, or take another axis for one use"
     return RepeatedAxisError(error.message, hint, error.place, error.ways_out)
-
-
-def _time(line: str, mesh: Mesh, extents: Mapping[str, int]) -> str | None:
-    """What a line takes, step after step; None where it cannot be planned by itself."""
-    try:
-        statement = parse(line)
-        used = {name for array in arrays_of(statement) for name in array.dim_names}
-        own = {name: extent for name, extent in extents.items() if name in used}
-        plan = make_plan(bind_program((statement,), mesh, own), CostModel())
-    except (InputError, ValueError):
-        return None
-    return format_seconds(plan.choices[-1].chosen.seconds)

@@ -161,6 +161,8 @@ WHOLE_COMMANDS = [
     (("show", "v5e:17x17"), "error: v5e:17x17 is larger than a v5e pod (16x16)"),
     (("show", "folder"), "error: folder is a directory, not a topology file"),
     (("show", ""), "error: the topology is empty"),
+    (("plan", "-> C", *ON), "error: a statement cannot begin with '->'"),
+    (("run", "A[I] * B[I]", "->", "C[]", *ON), "error: a statement cannot begin with '->'"),
     (("run",), "Usage: shardsim run"),
     (("run", LINE, *ON, *DIMS, "--frobnicate"), "Usage: shardsim run"),
     (("plan", LINE, *ON, *DIMS, "--overlap", "none"), "Usage: shardsim plan"),

@@ -58,8 +58,10 @@ def test_a_drawing_is_written(tmp_path: Path) -> None:
 
 
 BAD = [
-    (("show", "A[I_X]"), "--on is missing; a sharding needs it", ""),
-    (("show", "A[I_Z]", *ON), "axis Z is not in the mesh; the mesh has X, Y", "sharding:1:1"),
+    (("show", "A[I_X]"), "--topology is missing; a sharding needs it", ""),
+    (("show", "A[I_Z]", *ON), "axis Z is not in the mesh; the mesh has X, Y", "sharding:1:3"),
+    (("show", "A[I, J_{X:(1)3}]", *ON), "X:(1)3 is no part of X: the size of X", "sharding:1:6"),
+    (("show", "A[I]{U_Z}", *ON), "axis Z is not in the mesh; the mesh has X, Y", "sharding:1:1"),
     (("show", "A[I_X", *ON), "expected ',' or ']' to close the dimensions of A", "sharding:1:6"),
     (("show", "A[I_X]", *ON, "--dims", "I=6"), "dimension I of 6 cannot be cut into 4", ""),
     (("show", "A[I_X]", *ON, "--dims", "I"), "expected one NAME=NUMBER", "dims:1:1"),
@@ -67,6 +69,7 @@ BAD = [
     (("show", "A[I_X]", *ON, "--names", "B"), "--names is for another notation", ""),
     (("show", "A[I_X]", *ON, "--svg", "nowhere/a.svg"), "cannot write the drawing to", ""),
     (("show", "v5e:4x4", "--svg", "a.svg"), "--svg is for a sharding, and the argument is", ""),
+    (("show", "v5e:4x4", "--on", "v5e:4"), "--topology is for a sharding, and the argu", ""),
     (("show", "v5e:4x4", "--dims", "I=8"), "--dims is for a sharding, and the argument is", ""),
     (("show", "P('X')", "--from", "keras", *ON), "there is no notation 'keras'", ""),
     (("show", "P(X)", "--from", "jax", *ON), "expected None, an axis in quotes", "sharding:1:3"),

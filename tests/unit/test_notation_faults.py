@@ -34,6 +34,8 @@ FAULTS = [
             ("0", "2", 9, "product before", "0"),
             ("Y", "2", 9, "product before", "Y"),
             ("1", "2Y", 11, "size of", "2Y"),
+            ("1", "", 11, "size of", "}"),
+            ("", "2", 9, "product before", ")"),
             ("1", "1234567890", 11, "size of", "1234567890"),
         ]
     ),
@@ -136,9 +138,12 @@ FAULTS = [
     ("8[I] · B[I] -> C[]", 1, "'8' is not a name"),
     ("A[LOCAL] · B[I] -> C[I]", 3, "'LOCAL' is not the name of a dimension"),
     ("A[I] · B[I] -> C[I] D", 21, "expected a dot, '->' or the end, found 'D'"),
-    ("A[I] · B[I] -> C[I] -> D[I]", 21, "expected the end of the statement, found '->'"),
+    ("A[I] · B[I] -> C[I] -> D[I]", 21, "the statement has two results"),
     ("C[I] = A[I] · B[I] -> D[I]", 20, "the statement has two results"),
-    ("A[I] · B[I] -> C[I] = D[I]", 21, "expected the end of the statement, found '='"),
+    ("A[I] · B[I] -> C[I] = D[I]", 21, "the statement has two results"),
+    ("A[I] · B[I] -> C -> D", 18, "the statement has two results"),
+    ("A[I_X] -> C -> D[I]", 13, "the statement has two results"),
+    ("A[I] · B[I] -> C · D[I]", 18, "expected the end of the statement, found '·'"),
     ("A[I] · B[I] -> C[I] · D[I]", 21, "expected the end of the statement, found '·'"),
     ("A[I] B[I] -> C[I]", 6, "expected a dot, '->' or the end, found 'B'"),
     ("A[I] · B[I] C[I]", 13, "expected a dot, '->' or the end, found 'C'"),
@@ -215,8 +220,8 @@ FAULTS = [
     ("bf16: int8[I] · B[I] -> C[I]", 1, "'bf16' names an element type, not an array"),
     ("(A[I]) · B[I] -> C[I]", 1, "expected an array or a collective, found '('"),
     # of the result of a contraction the name is enough, of no other
-    ("A[I] -> C", 10, "expected '[' after C, found the end"),
-    ("AllGather_X A[I_X] -> C", 24, "expected '[' after C, found the end"),
+    ("A[I] -> C", 9, "only a contraction can leave the sharding of its result open"),
+    ("AllGather_X A[I_X] -> C", 23, "only a contraction can leave the sharding of its result open"),
     ("A[I] · B[I] -> C{U_X}", 17, "expected '[' after C, found '{'"),
     ("A[I] · B[I] -> C D", 18, "expected '[' after C, found 'D'"),
     ("C = A[I] · B[I]", 3, "expected '[' after C, found '='"),
@@ -229,7 +234,7 @@ FAULTS = [
     ("AllSum A[I_X]", 1, "there is no collective 'AllSum'"),
     ("A[I] · B[I] -> AllSum A[I]", 16, "there is no collective 'AllSum'"),
     ("A[I] · B[I] -> AllGather_X", 27, "expected an array or a collective, found the end"),
-    ("A[I] -> Al_l", 13, "expected '[' after Al_l, found the end"),
+    ("A[I] -> Al_l", 9, "only a contraction can leave the sharding of its result open"),
     ("A[I, J_X] · B[J_X,", 19, "expected a name for a dimension, found the end"),
 ]
 

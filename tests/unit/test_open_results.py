@@ -35,15 +35,30 @@ def test_it_is_not_the_same_as_a_result_without_axes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "hint"),
     [
-        ("A[I_X, J] -> C", "expected '[' after C, found the end"),
-        ("AllGather_X A[I_X] -> C", "expected '[' after C, found the end"),
-        ("A[I, J] · B[J, K] -> C D", "expected '[' after C, found 'D'"),
-        ("A[I, J] · B[J, K] ->", "expected an array or a collective, found the end"),
+        ("A[I_X, J] -> C", "write the dimensions too: C[I, J]"),
+        ("AllGather_X A[I_X] -> W_out", "write the dimensions too: W_out[I]"),
+        ("A[] -> C", "write the dimensions too: C[]"),
     ],
 )
-def test_only_a_contraction_can_leave_it_open(text: str, message: str) -> None:
+def test_only_a_contraction_can_leave_it_open(text: str, hint: str) -> None:
+    with pytest.raises(NotationError) as caught:
+        parse(text)
+    assert caught.value.message == "only a contraction can leave the sharding of its result open"
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A[I, J] · B[J, K] -> C D", "expected '[' after C, found 'D'"),
+        ("A[I, J] · B[J, K] ->", "expected an array or a collective, found the end"),
+        ("A[I, J] · B[J, K] -> C -> D", "the statement has two results"),
+        ("A[I, J] · B[J, K] -> C = D", "the statement has two results"),
+    ],
+)
+def test_nothing_comes_behind_it(text: str, message: str) -> None:
     with pytest.raises(NotationError) as caught:
         parse(text)
     assert caught.value.message == message

@@ -104,6 +104,78 @@ def test_reasons(text: str, settings: dict[str, str], reason: str) -> None:
     assert reason in choice(text, dims, **settings).reasons
 
 
+UNLIKE = "A has J_XY and B has {}, so one is moved first; then multiply locally and "
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        (
+            "A[I, J_XY] · B[J_YX, K] -> C[I, K]",
+            [
+                f"{axis}: rule 3, once J is sharded alike: {UNLIKE.format('J_YX')}"
+                "reduce the partial sums"
+                for axis in "XY"
+            ],
+        ),
+        (
+            "A[I, J_XY] · B[J_X, K] -> C[I, K]{U_X}",
+            [
+                f"X: rule 3, once J is sharded alike: {UNLIKE.format('J_X')}"
+                "leave the partial sums to the result",
+                "Y: rule 2: the contracted dimension J is sharded over it in A only: "
+                "gather A over it",
+            ],
+        ),
+        (
+            "A[I, J_XY] · B[J_XY, K] -> C[I, K]",
+            [
+                f"{axis}: rule 3: the contracted dimension J is sharded over it in both A and B: "
+                "multiply locally, then reduce the partial sums"
+                for axis in "XY"
+            ],
+        ),
+        (
+            "A[I_XY, J, K] · B[I_YX, K, L] -> C[I_XY, J, L]",
+            [
+                f"{axis}: rule 1, once I is sharded alike: A has I_XY and B has I_YX, "
+                "so one is moved first; then multiply locally"
+                for axis in "XY"
+            ],
+        ),
+        (
+            "A[I_XY, J, K] · B[I_X, K, L] -> C[I_XY, J, L]",
+            [
+                "X: rule 1: the batch dimension I is sharded alike in A and B",
+                "Y: rule 1: I of A is not contracted: multiply locally",
+            ],
+        ),
+    ],
+)
+def test_a_dimension_of_both_operands(text: str, reasons: list[str]) -> None:
+    dims = "I=512,J=512,K=512" + (",L=512" if "L" in text else "")
+    assert list(choice(text, dims).reasons[: len(reasons)]) == reasons
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("A[I, J_{X:(2)2,X:(1)2}] · B[J, K] -> C[I, K]", ["X: rule 2"]),
+        ("A[I, J_{X:(1)2}] · B[J, K_{X:(2)2}] -> C[I, K]", ["X:(1)2: rule 2", "X:(2)2: rule 1"]),
+        ("A[I, J_{X:(1)2}] · B[J, K_{X:(4)2}] -> C[I_{X:(1)2,X:(4)2}, K]",
+         ["X:(1)2: rule 2", "X:(4)2: rule 1"]),
+        ("A[I_{X:(1)2,X:(4)2}, J] · B[J, K] -> C[I, K]", ["X:(1)2 and X:(4)2: rule 1"]),
+        ("A[I, J_X] · B[J_{X:(2)4,X:(1)2}, K] -> C[I, K]", ["X: rule 3, once J is sharded alike"]),
+    ],
+)  # fmt: skip
+def test_parts_of_an_axis_with_the_same_reason(text: str, starts: list[str]) -> None:
+    on = "v5e:8x4" if "4" in text else "v5e:4x4"
+    reasons = choice(text, "I=512,J=512,K=512", on).reasons
+    told = [reason for reason in reasons if ": rule " in reason]
+    assert len(told) == len(starts)
+    assert all(map(str.startswith, told, starts))
+
+
 def test_a_departure_from_the_rules_is_told_with_both_prices() -> None:
     made = choice("A[I, J_X] · B[J_Y, K] -> C[I, K]", "I=4096,J=4096,K=1024")
     assert not made.chosen.textbook

@@ -24,15 +24,30 @@ def test_an_axis_that_the_result_keeps_twice() -> None:
     assert caught.value.place.column == 35
 
 
+ASKED: list[dict[str, object]] = [
+    {},
+    {"dtype": "int8"},
+    {"dtype": "A=int8,default=bf16"},
+    {"dims": "I=4094,J=4096,K=1023", "uneven": "pad"},
+    {"objective": "bytes", "dims": "I=512,J=512,K=512"},
+    {"policy": "textbook", "dims": "I=512,J=4096,K=512"},
+    {"latency_model": "floor", "dims": "I=64,J=64,K=64"},
+    {"algorithm": "one_direction", "topology": "v5e:16x16"},
+    {"chunks": 16},
+    {"idle_axes": "use"},
+    {"efficiency": "0.5"},
+]
+
+
 @pytest.mark.parametrize("way", ["C[I_X, K]", "C[I, K_X]"])
-def test_the_prices_are_those_of_the_ways(way: str) -> None:
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_the_prices_are_those_of_the_ways(way: str, asked: dict[str, object]) -> None:
     from shardsim.units import format_seconds
 
-    dims = "I=4096,J=4096,K=1024"
-    text = TWICE.replace("C[I_X, K_X]", way)
-    made = ss.plan(text, topology="v5e:4x4", dims=dims)
+    settings: dict[str, object] = {"topology": "v5e:4x4", "dims": "I=4096,J=4096,K=1024", **asked}
+    made = ss.plan(TWICE.replace("C[I_X, K_X]", way), **settings)
     with pytest.raises(RepeatedAxisError) as caught:
-        ss.plan(TWICE, topology="v5e:4x4", dims=dims)
+        ss.plan(TWICE, **settings)
     assert f"{way} ({format_seconds(made.choices[0].chosen.seconds)})" in caught.value.hint
 
 
@@ -47,6 +62,8 @@ def test_an_operand_too() -> None:
         {"topology": "v5e:4x4", "dims": "I=4096,J=4096"},  # K is missing
         {"topology": "v5e:4x4", "dims": "I=4095,J=4096,K=1024"},  # the other way cuts unevenly
         {"topology": "v5e:4x4", "dims": "I=64,J=64,K=64", "mesh": "Y=4,Z=4"},
+        {"topology": "v5e:4x4", "dims": "I=64,J=64,K=64", "dtype": "fp4"},  # no peak
+        {"topology": "v5e:4x4", "dims": "I=64,J=64,K=64", "dtype": "bf17"},
     ],
 )
 def test_without_prices_where_a_way_cannot_be_planned(settings: dict[str, str]) -> None:
