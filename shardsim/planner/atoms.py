@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     from shardsim.mesh import Mesh
 
-__all__ = ["Atoms"]
+__all__ = ["MANY", "Atoms"]
 
 MOST_ATOMS = 3
 """With more, axes are not cut further: the search would take too long."""
+MANY = 4
+"""With more, permutes are not looked for, and contractions follow the four rules."""
 MOST_IN_PLAY = 5
 """With more axes, or parts that arrays name, there is no search at all."""
 
@@ -81,6 +83,11 @@ class Atoms:
             for atom, low, high in zip(parts[name], chosen[name], chosen[name][1:], strict=False)
         }
         return cls(tuple(sizes), sizes, parts)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether there are so many that not all that could be done with them is looked for."""
+        return len(self.names) > MANY
 
     def split(self, axes: Sequence[str]) -> tuple[str, ...]:
         """Axes, or parts of them, as atoms; those of size 1 are left out."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ALTERNATIVES", "Contracting"]
 
 MOST_ALTERNATIVES = 24
-MOST_PLAYED = 4
-"""With more axes in play a search through all placements would take minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +128,7 @@ class Contracting:
     @property
     def is_crowded(self) -> bool:
         """Whether so many axes are in play that only the four rules are followed."""
-        return len(self.coarse.space.atoms.names) > MOST_PLAYED
+        return self.coarse.space.atoms.are_many
 
     # What is chosen.
 
@@ -279,9 +277,9 @@ class Contracting:
     def again(self, dim: str, extent: int) -> tuple[Alternative, int] | None:
         """What would be planned with another extent of a dimension: the nearest that divides.
 
-        None where there are several dots: what these are made of is not asked again.
+        None where there are several dots, or too many axes: that would take too long.
         """
-        if len(self.operands) > 2:
+        if len(self.operands) > 2 or self.is_crowded:
             return None
         sharded = [*(value.sharded for value in self.operands), self.result]
         ways = [one.ways(d) for one in sharded for d in one.array.dims if d.name == dim]

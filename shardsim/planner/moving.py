@@ -155,7 +155,7 @@ class ArrayMoves:
     def _permutes(self, layout: Layout, movable: frozenset[str], *, forwards: bool) -> Late | None:
         """The permutes from (or to) a layout along some axes, where there are any."""
         ways = tuple(self.atoms.ways(axes) for axes in layout.axes)
-        if all(count == 1 for count in ways):
+        if self.atoms.are_many or all(count == 1 for count in ways):
             return None
         local = self.bytes / layout.ways(self.atoms.sizes)
         least = self.worth.of(self.prices.least_permute(local), local, 2 * local)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
+from shardsim.planner.atoms import MANY
 from shardsim.planner.choices import Choice
-from shardsim.planner.choosing import MOST_PLAYED, Contracting
+from shardsim.planner.choosing import Contracting
 from shardsim.planner.explaining import ContractionExplained
 from shardsim.planner.meanings import Meanings, renamed
 from shardsim.planner.methods import check_algorithm, check_used
@@ -179,7 +180,7 @@ class _Planner:
         operands = tuple(self._operand(array) for array in statement.operands)
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
         named = {axis for a in arrays_of(statement) for axis in (*a.axes, *a.unreduced)}
-        by_rules = self.asked.policy is Policy.TEXTBOOK or len(named) > MOST_PLAYED
+        by_rules = self.asked.policy is Policy.TEXTBOOK or len(named) > MANY
         one_by_one = statement.local or (by_rules and len(operands) > 2)
         if not one_by_one:
             return self._together(statement, operands, names)
