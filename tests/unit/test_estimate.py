@@ -9,7 +9,8 @@ import pytest
 from shardsim.cost import CollectivePrice, CostModel, Wanted
 from shardsim.engine import simulate_calls
 from shardsim.mesh import lay_mesh
-from shardsim.vocabulary import Algorithm, CollectiveKind, Relation
+from shardsim.scenario import make_mesh
+from shardsim.vocabulary import Algorithm, CollectiveKind, LatencyModel, Relation
 from tests.machines import machine
 
 GROUPS = [("X:(1)2",), ("X", "Y:(1)2"), ("X:(1)2", "Y:(1)2"), ("X:(2)2", "Y:(1)2"), ("X", "Y")]
@@ -57,3 +58,18 @@ def test_an_algorithm_without_phases_has_its_bound_only() -> None:
     )  # fmt: skip
     assert price.relation is Relation.LOWER_BOUND
     assert price.estimate == price.exact.total
+
+
+@pytest.mark.parametrize("kind", CollectiveKind)
+@pytest.mark.parametrize("model", LatencyModel)
+@pytest.mark.parametrize("axes", [("X",), ("Y",), ("X", "Y")])
+def test_links_that_differ(
+    axes: tuple[str, ...], model: LatencyModel, kind: CollectiveKind
+) -> None:
+    """A small collective takes a latency at least, whatever its busiest link is busy for."""
+    mesh = make_mesh("slow-link-4x4")
+    cost = CostModel(model)
+    price = cost.collective(cost.call(kind, mesh.group(axes), Fraction(1024)))
+    simulated = simulate_calls(mesh.topology, [price.call], model).makespan
+    assert price.estimate >= Fraction(1, 10**6)
+    assert Fraction(1, 2) < price.estimate / simulated < 2
