@@ -11,10 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardsim.cost import CostModel
+from shardsim.mesh import lay_mesh
+from shardsim.notation import Array, Contraction, Dim
 from shardsim.oracle import execute, execute_all
+from shardsim.planner import make_plan
+from shardsim.program import bind_program
 from shardsim.topology import Topology
-from shardsim.vocabulary import Algorithm, CollectiveKind, Objective, Policy
-from tests.machines import RING_ALGORITHMS, collective_plan, machine, planned
+from shardsim.vocabulary import Algorithm, CollectiveKind, IdleAxes, Objective, Policy
+from tests.machines import RING_ALGORITHMS, collective_plan, machine, mesh_of, planned
 from tests.strategies import programs
 
 RNG = np.random.default_rng(7)
@@ -62,6 +67,66 @@ def test_every_placement_on_two_axes(part: int) -> None:
     for text in matmuls("XY")[part::4]:
         plan = planned(text, topology, {"I": 8, "J": 16, "K": 24})
         assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b), text
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_every_placement_on_two_axes_alike(part: int) -> None:
+    """Of one switch, where any two chips may exchange blocks."""
+    mesh = lay_mesh(machine((4, "switch")), {"X": 2, "Y": 2})
+    a, b = RNG.integers(-99, 99, (4, 8)), RNG.integers(-99, 99, (8, 12))
+    for text in matmuls("XY")[part::2]:
+        plan = planned(text, mesh.topology, {"I": 4, "J": 8, "K": 12}, mesh=mesh)
+        assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b), text
+
+
+EINSUMS = {
+    "matmul": (["IJ", "JK"], "IK", ("J",)),
+    "batched": (["BIJ", "BJK"], "BIK", ("J",)),
+    "scores": (["BTNH", "BSNH"], "BNTS", ("H",)),
+    "attention": (["BTNH", "BSNH", "BSNE", "NED"], "BTD", ("H",), ("S",), ("N", "E")),
+}
+
+
+def placed(rng: random.Random, name: str, dims: str, axes: str) -> Array:
+    """An array in any layout."""
+    where = {axis: rng.choice([None, *dims]) for axis in rng.sample(axes, len(axes))}
+    return Array(
+        name=name,
+        dims=tuple(Dim(d, tuple(a for a, at in where.items() if at == d)) for d in dims),
+    )
+
+
+@pytest.mark.parametrize("kind", ["ring", "line", "switch"])
+@pytest.mark.parametrize(
+    ("name", "sizes", "count"),
+    [
+        ("matmul", (2, 2, 2), 60),
+        ("matmul", (4, 2, 3), 40),
+        ("batched", (4, 2), 60),
+        ("scores", (4, 2), 40),
+        ("attention", (2, 2), 20),
+    ],
+)
+def test_random_placements(name: str, sizes: tuple[int, ...], count: int, kind: str) -> None:
+    operands, result, *summed = EINSUMS[name]
+    topology = machine(*((size, kind) for size in sizes))
+    axes = "XYZ"[: len(sizes)]
+    rng = random.Random(f"{name} {sizes} {kind}")
+    extents = {dim: 24 if len(operands) < 3 else 4 for dims in operands for dim in dims}
+    arrays = [RNG.integers(-4, 5, [extents[dim] for dim in dims]) for dims in operands]
+    expected = np.einsum(f"{','.join(operands)}->{result}", *arrays, optimize=True)
+    for _ in range(count):
+        statement = Contraction(
+            operands=tuple(placed(rng, n, d, axes) for n, d in zip("ABCE", operands, strict=False)),
+            result=placed(rng, "R", result, axes),
+            contracted=tuple(summed),
+        )
+        program = bind_program((statement,), mesh_of(topology), extents)
+        objective = rng.choice([Objective.TIME, Objective.BYTES])
+        idle = rng.choice(list(IdleAxes))
+        plan = make_plan(program, CostModel(), objective=objective, idle_axes=idle)
+        found = execute(plan, dict(zip("ABCE", arrays, strict=False)))
+        assert np.array_equal(found, expected), str(statement)
 
 
 @given(
