@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from shardsim.errors import InputError, NotationError, Source
+from shardsim.errors import InputError, NotationError, Place, Source
 from shardsim.notation.arrays import Array, Dim, Span
 from shardsim.notation.names import AXIS_NAME, dims_text, is_local, split_capitals
 from shardsim.notation.rules import (
@@ -56,7 +56,7 @@ def build_contraction(
     """
     if result is None:
         raise _no_result(operands, source)
-    dots = Dots(operands, result)
+    dots = Dots(operands, result, is_open=is_open)
     local = False
     contracted = []
     for dot, items in marks:
@@ -65,7 +65,9 @@ def build_contraction(
             local = True
             named = tuple(item for item in items if not is_local(item.text)) or None
         if named is None:
-            summed = _default(dots, dot, source)
+            summed = dots.choice()
+            if summed is None:
+                raise _unclear(dots, result if is_open else None, source.place(dot.start, dot.end))
         else:
             summed = tuple(n for item in named for n in _named_dims(item, dots, source))
         contracted.append(dots.advance(summed))
@@ -94,20 +96,23 @@ def _no_result(operands: Sequence[Array], source: Source) -> NotationError:
     )
 
 
-def _default(dots: Dots, dot: Token, source: Source) -> tuple[str, ...]:
-    ambiguous = dots.ambiguous()
-    if ambiguous:
-        name = ambiguous[0]
-        batch = dots.default()
-        chain = tuple(n for n in dots.shared() if n == name or n in batch)
-        raise NotationError(
-            f"dimension {cut(name)} may be summed at this dot and used again, "
-            "or be a batch dimension",
-            f"say what the dot sums: ·{dims_text(chain)} to sum over {name}, "
-            f"·{dims_text(batch)} to keep it",
-            source.place(dot.start, dot.end),
+def _unclear(dots: Dots, open_result: Array | None, place: Place) -> NotationError:
+    """The error for a dot of which nobody said what it sums."""
+    names = dots.ambiguous()
+    if open_result is not None:
+        return NotationError(
+            f"dimension {cut(names[0])} may be summed at this dot, at a later one, or stay",
+            f"write the dimensions of the result, such as {open_result.name}[..], "
+            f"or what the dot sums: ·{dims_text(names[:1])} or ·_{{}}",
+            place,
         )
-    return dots.default()
+    return NotationError(
+        f"dimensions {cut(names[0])} and {cut(names[-1])} may each be summed at this dot and used "
+        "again, or be a batch dimension",
+        f"say what the dot sums: ·{dims_text(names[-1:])} or ·{dims_text(names[:1])}, "
+        "or ·_{} to keep both",
+        place,
+    )
 
 
 def _named_dims(item: Token, dots: Dots, source: Source) -> tuple[str, ...]:

@@ -35,13 +35,15 @@ class Dots:
     Args:
         operands: Two arrays or more.
         result: What the contraction gives.
+        is_open: Whether only the name of the result is said.
     """
 
-    def __init__(self, operands: Sequence[Array], result: Array) -> None:
+    def __init__(self, operands: Sequence[Array], result: Array, *, is_open: bool = False) -> None:
         self.operands = operands
         self.left: tuple[str, ...] = operands[0].dim_names
         self.position = 1
-        self._kept = frozenset(result.dim_names)
+        self._is_open = is_open
+        self._kept = frozenset(() if is_open else result.dim_names)
         self._last = {name: k for k, array in enumerate(operands) for name in array.dim_names}
 
     @property
@@ -55,12 +57,31 @@ class Dots:
         return tuple(name for name in self.left if name in right)
 
     def default(self) -> tuple[str, ...]:
-        """What this dot sums unless told otherwise: shared, not used later, not in the result."""
+        """What this dot sums in any case: shared, not used later, not in the result."""
         return tuple(n for n in self.shared() if not self._comes_later(n) and n not in self._kept)
 
     def ambiguous(self) -> tuple[str, ...]:
         """Shared dimensions of this dot that may be summed here and used again, or be batch."""
-        return tuple(n for n in self.shared() if self._comes_later(n) and n in self._kept)
+        return tuple(
+            name
+            for name in self.shared()
+            if self._comes_later(name) and (self._is_open or name in self._kept)
+        )
+
+    def choice(self) -> tuple[str, ...] | None:
+        """What this dot sums when nothing is said, or `None` where that cannot be told.
+
+        Every dot sums something, and no more than it must: of dimensions that may be summed here
+        and used again, one is summed where the dot would sum nothing else (`In[B, D] · W[D, F] ·
+        V[F, D] -> Out[B, D]`), and all are batch dimensions where it does. Where the dimensions
+        of the result are left open, there is nothing to tell it by.
+        """
+        summed, either = self.default(), self.ambiguous()
+        if not either:
+            return summed
+        if self._is_open:
+            return None
+        return summed or (either if len(either) == 1 else None)
 
     def _comes_later(self, name: str) -> bool:
         return self._last[name] > self.position

@@ -67,8 +67,7 @@ class Contraction:
         object.__setattr__(self, "contracted", ordered)
 
     def __str__(self) -> str:
-        kept = replace(self.result, dims=()) if self.is_open else self.result
-        dots = Dots(self.operands, kept)
+        dots = Dots(self.operands, self.result, is_open=self.is_open)
         text = str(self.operands[0])
         for operand, summed in zip(self.operands[1:], self.contracted, strict=True):
             if dots.ambiguous() or dots.default() != summed:

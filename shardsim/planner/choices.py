@@ -46,9 +46,15 @@ class Alternative:
 
     @property
     def label(self) -> str:
-        """What it sends, in short: `AllGather_X of A, AllReduce_X of C`."""
+        """What it sends, in short: `AllGather_X of A, AllReduce_X of C`.
+
+        Several matmuls tell themselves apart by the first ones: `A · B first: AllReduce_X of D`.
+        """
         said = [step.label for step in self.steps if isinstance(step, CollectiveStep)]
-        return ", ".join(said) if said else "no communication"
+        text = ", ".join(said) if said else "no communication"
+        dots = [step for step in self.steps if isinstance(step, MatmulStep)]
+        orders = [" · ".join(v.sharded.array.name or "?" for v in dot.operands) for dot in dots]
+        return f"{', '.join(orders[:-1])} first: {text}" if orders[1:] else text
 
     @property
     def flops(self) -> Flops:
@@ -110,12 +116,14 @@ class Balance:
         dim: The dimension; all others stay as they are.
         exact: By the closed forms; `book` by the book's. None where one always takes longer.
         talks_below: Whether communication takes longer below it (and else above it).
+        talks: Whether communication takes longer at the extent given, by the closed forms.
     """
 
     dim: str
     exact: int | None
     book: int | None
     talks_below: bool
+    talks: bool
 
     def to_dict(self) -> dict[str, Any]:
         """An entry of `balances` in the JSON."""
@@ -124,6 +132,7 @@ class Balance:
             "exact": self.exact,
             "book": self.book,
             "communication_longer": "below" if self.talks_below else "above",
+            "communication_longer_now": self.talks,
         }
 
 

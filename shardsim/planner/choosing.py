@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ from shardsim.planner.memory import peak_bytes
 from shardsim.planner.moving import layout_of
 from shardsim.planner.rules import Rules
 from shardsim.planner.steps import MatmulStep, SliceStep
-from shardsim.planner.worth import Worth, measured
+from shardsim.planner.worth import measured
 from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from shardsim.planner.dot import Placement
     from shardsim.planner.prices import Prices
@@ -52,6 +52,7 @@ class Contracting:
         most_flops: On one chip, in the cheapest plan; None: as many as pay.
         everywhere: Whether axes that no array names may be used too.
         is_local: Whether nothing may be moved (`·_LOCAL`).
+        same_dims: Names that this plan gives to a dimension used once more, with its own name.
     """
 
     prices: Prices
@@ -68,6 +69,7 @@ class Contracting:
     most_flops: int | None = None
     everywhere: bool = False
     is_local: bool = False
+    same_dims: Mapping[str, str] = field(default_factory=dict)
 
     # Where plans are looked for.
 
@@ -84,7 +86,7 @@ class Contracting:
         atoms = self._atoms(cut=cut)
         goal = None if self.is_open else layout_of(self.result.array, atoms)
         return Network(
-            Space(atoms, self.prices, Worth(self.objective), plain),
+            Space(atoms, self.prices, self.prices.worth(self.objective), plain),
             self.operands,
             summed=self.summed,
             result=self.result,
@@ -293,12 +295,13 @@ class Contracting:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of all dimensions of the operands."""
+        """Of all dimensions of the operands, by their own names."""
         sharded = [value.sharded for value in self.operands]
         return {
             name: extent
             for one in sharded
             for name, extent in zip(one.array.dim_names, one.extents, strict=True)
+            if name not in self.same_dims
         }
 
 

@@ -53,4 +53,4 @@ class ContractionExplained:
 
     @cached_property
     def _scaling(self) -> Scaling:
-        return Scaling(self.made.prices.cost, self.made.objective)
+        return Scaling(self.made.prices.cost, self.made.objective, self.made.same_dims)

@@ -16,13 +16,12 @@ from shardsim.planner.steps import CollectiveStep, MatmulStep
 from shardsim.vocabulary import Objective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from shardsim.cost import CollectivePrice, CostModel
     from shardsim.planner.choices import Alternative
     from shardsim.planner.steps import Value
-    from shardsim.sharding import ShardedArray
-    from shardsim.units import Bytes, Seconds
+    from shardsim.units import Seconds
 
 __all__ = ["Balance", "Flip", "Scaling", "balances", "flips"]
 
@@ -40,11 +39,16 @@ class Scaling:
     Args:
         cost: The closed forms.
         objective: What a way is measured by.
+        again: Names under which a plan has a dimension once more, and which dimension that is:
+            they are scaled with it.
     """
 
-    def __init__(self, cost: CostModel, objective: Objective) -> None:
+    def __init__(
+        self, cost: CostModel, objective: Objective, again: Mapping[str, str] | None = None
+    ) -> None:
         self.cost = cost
         self.objective = objective
+        self.again = again or {}
         self._prices: dict[tuple[object, ...], CollectivePrice] = {}
 
     def measure(self, way: Alternative, dim: str, factor: Fraction) -> tuple[Fraction, Fraction]:
@@ -68,7 +72,7 @@ class Scaling:
         return sum((p.book if book else p.exact.total for p in prices), Fraction(0))
 
     def _price(self, step: CollectiveStep, dim: str, factor: Fraction) -> CollectivePrice:
-        size = _scaled(step.operand.sharded, dim, factor, step.size)
+        size = step.size * self._growth(step.operand.sharded.array.dim_names, dim, factor)
         call = step.call
         key = (call.kind, call.group.axes, call.permutation, size)
         if key not in self._prices:
@@ -79,20 +83,24 @@ class Scaling:
     def _matmul(self, step: MatmulStep, dim: str, factor: Fraction) -> Seconds:
         values: tuple[Value, ...] = (*step.operands, step.result)
         dims = {name for value in values for name in value.sharded.array.dim_names}
-        flops = step.flops * (factor if dim in dims else Fraction(1))
+        flops = step.flops * self._growth(dims, dim, factor)
         traffic = sum(
-            (_scaled(v.sharded, dim, factor, v.sharded.local_bytes) for v in values), Fraction(0)
+            (
+                v.sharded.local_bytes * self._growth(v.sharded.array.dim_names, dim, factor)
+                for v in values
+            ),
+            Fraction(0),
         )
         chip = step.result.sharded.mesh.topology.chip
         return self.cost.matmul(flops, traffic, step.dtype, chip).seconds
 
+    def _growth(self, names: Iterable[str], dim: str, factor: Fraction) -> Fraction:
+        """How much larger something with these dimensions is when one of them is."""
+        return factor ** sum(self.again.get(name, name) == dim for name in names)
+
 
 def _collectives(way: Alternative) -> Iterator[CollectiveStep]:
     return (step for step in way.steps if isinstance(step, CollectiveStep))
-
-
-def _scaled(sharded: ShardedArray, dim: str, factor: Fraction, size: Bytes) -> Bytes:
-    return size * factor if dim in sharded.array.dim_names else size
 
 
 class Again(Protocol):
@@ -286,6 +294,7 @@ def balances(way: Alternative, extents: Mapping[str, int], scaling: Scaling) -> 
                     exact=None if exact is None else exact[0],
                     book=None if book is None else book[0],
                     talks_below=some[1],
+                    talks=talks(extent, book=False),
                 )
             )
     return tuple(found)

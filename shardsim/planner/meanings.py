@@ -26,6 +26,7 @@ class Meanings:
         result: Those of the result.
         summed: Dimensions summed over.
         extents: New names with the extent that they stand for.
+        again: New names with the dimension that they are once more.
 
     >>> from shardsim.notation import parse
     >>> found = Meanings(parse("In[B, D] ·_D W[D, F] ·_F V[F, D] -> Out[B, D]"), {"D": 8})
@@ -38,6 +39,7 @@ class Meanings:
         now: dict[str, str] = {}
         gone: set[str] = set()
         self.extents: dict[str, int] = {}
+        self.again: dict[str, str] = {}
         self.operands: list[tuple[str, ...]] = []
         summed: set[str] = set()
         for index, array in enumerate(statement.operands):
@@ -47,6 +49,7 @@ class Meanings:
                     now[name] = _fresh(name, taken)
                     taken.add(now[name])
                     self.extents[now[name]] = extents[name]
+                    self.again[now[name]] = name
             self.operands.append(tuple(now.get(name, name) for name in array.dim_names))
             for name in statement.contracted[index - 1] if index else ():
                 summed.add(now.get(name, name))

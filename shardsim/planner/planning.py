@@ -24,7 +24,7 @@ from shardsim.units import format_seconds
 from shardsim.vocabulary import IdleAxes, Objective, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from shardsim.cost import CostModel
     from shardsim.planner.layout import MoveKind
@@ -226,6 +226,7 @@ class _Planner:
             renamed(statement.result, meanings.result),
             str(statement),
             is_open=statement.is_open,
+            same_dims=meanings.again,
         )
         return _renamed(value, statement.result.dim_names)
 
@@ -244,6 +245,7 @@ class _Planner:
         text: str,
         *,
         is_open: bool = False,
+        same_dims: Mapping[str, str] | None = None,
     ) -> Value:
         """One or more dots that are planned together."""
         made = Contracting(
@@ -261,6 +263,7 @@ class _Planner:
             most_flops=self.asked.most_flops,
             everywhere=self.asked.idle_axes is IdleAxes.USE,
             is_local=statement.local,
+            same_dims=same_dims or {},
         )
         chosen = made.chosen
         if statement.local:

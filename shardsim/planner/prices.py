@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from shardsim.mesh import Permutation
+from shardsim.planner.worth import Worth
 from shardsim.vocabulary import CollectiveKind, DimensionKind, LatencyModel, TransferKind
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from shardsim.planner.layout import Layout
     from shardsim.topology import Coordinate
     from shardsim.units import Bytes
+    from shardsim.vocabulary import Objective
 
 __all__ = ["Prices", "prices_on"]
 
@@ -50,6 +52,13 @@ class Prices:
     tables: dict[tuple[object, ...], Permutation] = field(default_factory=dict)
     rates: dict[tuple[str, ...], tuple[Fraction, Fraction]] = field(default_factory=dict)
     fastest: tuple[Fraction, Fraction] | None = None
+    worths: dict[Objective, Worth] = field(default_factory=dict)
+
+    def worth(self, objective: Objective) -> Worth:
+        """How costs of plans here are added and compared."""
+        if objective not in self.worths:
+            self.worths[objective] = Worth.on(objective, self.mesh.topology)
+        return self.worths[objective]
 
     def collective(
         self, kind: CollectiveKind, axes: tuple[str, ...], size: Bytes

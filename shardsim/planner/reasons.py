@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reasons_for"]
 
+NONLINEAR = "; where a function comes between two dots, give each dot a line of its own"
 MOST_AXES = 3
 """With more axes in the mesh, what the unused ones could do is not looked for."""
 
@@ -61,8 +62,12 @@ def _order(made: Contracting, chosen: Alternative) -> Iterator[str]:
     """In which order several operands are multiplied, and what that gains."""
     if len(made.operands) == 2:
         return
+    for name, dim in made.same_dims.items():
+        yield f"{name} is {dim} once more: {dim} is summed at a dot, and used again after it"
     if made.best is not None and chosen is made.cheapest:
-        yield f"multiplied in the order {_tree_text(made.fine.tree(made.best), made.names)}"
+        tree = made.fine.tree(made.best)
+        more = "" if _is_left_to_right(tree) else NONLINEAR
+        yield f"multiplied in the order {_tree_text(tree, made.names)}{more}"
     made_in = [step.result.sharded.array for step in chosen.steps if isinstance(step, MatmulStep)]
     products = " and ".join(map(str, made_in[:-1]))
     yield f"{products} on the way: the layouts of all products are chosen together"
@@ -72,6 +77,14 @@ def _order(made: Contracting, chosen: Alternative) -> Iterator[str]:
             "from left to right, each dot the cheapest by itself, it would take "
             f"{format_seconds(greedy.estimate)} instead of {format_seconds(chosen.estimate)}"
         )
+
+
+def _is_left_to_right(tree: Tree) -> bool:
+    while not isinstance(tree, int):
+        tree, right = tree
+        if not isinstance(right, int) or (isinstance(tree, int) and tree > right):
+            return False
+    return True
 
 
 def _tree_text(tree: Tree, names: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from shardsim.planner.choices import Alternative, Choice
 from shardsim.planner.moving import ArrayMoves, layout_of
 from shardsim.planner.prices import Prices
 from shardsim.planner.steps import CollectiveStep, Step, Value
-from shardsim.planner.worth import Worth, measured
+from shardsim.planner.worth import measured
 from shardsim.units import format_bytes, format_seconds
 from shardsim.vocabulary import CollectiveKind
 
@@ -68,7 +68,7 @@ class Resharding:
         if self.everywhere and self.kinds is None:
             named += self.prices.mesh.sizes
         atoms = Atoms.of(self.prices.mesh, named, cut=self.kinds is None)
-        return ArrayMoves(self.value.sharded, atoms, self.prices, Worth(self.objective))
+        return ArrayMoves(self.value.sharded, atoms, self.prices, self.prices.worth(self.objective))
 
     @cached_property
     def _goal(self) -> Layout:

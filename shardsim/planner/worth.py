@@ -1,13 +1,14 @@
 """What a plan is worth: costs as single integers that can be added and compared quickly.
 
 An integer holds what is made small, then what breaks ties, then how involved the steps are. Seconds
-and bytes are counted in units of 2^-200 and 2^-40, rounded up; a plan's own figures are exact
-fractions again. So two plans are only taken for equal where their times differ by less than
-10^-58 s.
+and bytes are counted in units that divide what the closed forms of a machine with links alike come
+to, so that plans that take equally long are equal here too; anything else is rounded up by less
+than 2^-100 of such a unit. A plan's own figures are exact fractions again.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
 
     from shardsim.planner.choices import Alternative
     from shardsim.planner.steps import Value
+    from shardsim.topology import Topology
     from shardsim.units import Bytes, Seconds
 
 __all__ = ["Worth", "measured"]
 
-SECONDS, BYTES = 200, 40
+FINE = 100
+"""Bits behind the units that figures on one machine should be multiples of."""
+MOST_BITS = 200
+"""Of a unit; with more, where all links differ, the figures are rounded."""
 STEPS = 20
 """Bits for how involved the steps are; then as many for each of two quantities."""
 STEP = 16
@@ -39,9 +44,31 @@ class Worth:
 
     `time`: seconds, then bytes sent. `bytes`: bytes sent, then seconds. Costs add up. `memory`: the
     most bytes held at once while a step runs, of which the larger counts; then seconds.
+
+    Attributes:
+        objective: What is made small.
+        second: How many units a second has.
+        byte: How many units a byte has.
     """
 
     objective: Objective
+    second: int = 1 << 2 * FINE
+    byte: int = 1 << FINE
+
+    @classmethod
+    def on(cls, objective: Objective, topology: Topology) -> Worth:
+        """Costs on a machine."""
+        shares = 8 * math.prod(topology.shape) ** 2
+        chip, calibration = topology.chip, topology.calibration
+        links = [d.link for d in topology.dimensions]
+        links += [link for _, link in topology.changed if link is not None]
+        rates = {link.one_way_bandwidth * calibration.efficiency for link in links}
+        rates |= {chip.hbm_bandwidth, *(peak for _, peak in chip.peaks)}
+        times = {link.latency for link in links} | {calibration.launch_overhead}
+        unit = math.lcm(*(r.numerator for r in rates), *(t.denominator for t in times)) * shares
+        if unit.bit_length() > MOST_BITS:
+            return cls(objective)
+        return cls(objective, unit << FINE, shares << FINE)
 
     def of(self, seconds: Seconds, wire: Bytes, held: Bytes, axes: int = 0) -> int:
         """One step.
@@ -53,14 +80,14 @@ class Worth:
             axes: Over how many axes a collective runs: of two plans that are equal in all else and
                 have as many steps, the one whose collectives run over fewer axes is taken.
         """
-        time, sent = _units(seconds, SECONDS), _units(wire, BYTES)
+        time, sent = _units(seconds, self.second), _units(wire, self.byte)
         match self.objective:
             case Objective.TIME:
                 first, second, third = 0, time, sent
             case Objective.BYTES:
                 first, second, third = 0, sent, time
             case Objective.MEMORY:
-                first, second, third = _units(held, BYTES), time, sent
+                first, second, third = _units(held, self.byte), time, sent
         return (((first << FIELD | second) << FIELD | third) << STEPS) + STEP + axes
 
     def both(self, one: int, other: int) -> int:
@@ -71,10 +98,9 @@ class Worth:
         return max(one >> FIRST, other >> FIRST) << FIRST | low
 
 
-def _units(value: Fraction | int, bits: int) -> int:
+def _units(value: Fraction | int, unit: int) -> int:
     """Rounded up."""
-    numerator, denominator = value.numerator, value.denominator
-    return -((-numerator << bits) // denominator)
+    return -(-value.numerator * unit // value.denominator)
 
 
 def measured(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["cheaper", "shown", "turning_points", "ways"]
 
 MOST_ALTERNATIVES = 6
+LONG_LABEL = 60
+"""A longer name of the plan is said once, not in every line."""
 
 
 def shown(step: Step) -> str:
@@ -73,6 +75,9 @@ def _turning_points(choice: Choice) -> Iterator[RenderableType]:
     if not flips and not balances:
         return
     label = choice.chosen.label
+    if len(label) > LONG_LABEL and flips:
+        yield Sentence(f"this plan: {label}")
+        label = "this plan"
     for flip in flips:
         yield Sentence(f"{label} {_holds(flip)}")
     for balance in balances:
@@ -94,7 +99,8 @@ def _longer(balance: Balance) -> str:
     sign = "<" if balance.talks_below else ">"
     exact, book = balance.exact, balance.book
     if exact is None:
-        return f"while {balance.dim} {sign} {book:,} by the book's formulas (exactly: always)"
+        exactly = "always" if balance.talks else "never"
+        return f"while {balance.dim} {sign} {book:,} by the book's formulas (exactly: {exactly})"
     if book is None:
         return f"while {balance.dim} {sign} {exact:,}"
     return f"while {balance.dim} {sign} {exact:,} ({book:,} by the book's formulas)"

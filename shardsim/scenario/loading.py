@@ -29,7 +29,7 @@ from shardsim.program import Dtypes, Options, Program, arrays_of, bind_program
 from shardsim.scenario.expectations import Expectation, read_expectations
 from shardsim.scenario.form import ScenarioForm
 from shardsim.scenario.machine import check_methods, option_marks, read_mesh
-from shardsim.scenario.pairs import read_pairs, read_sizes
+from shardsim.scenario.pairs import name_place, read_pairs, read_sizes
 from shardsim.scenario.ways_out import with_prices
 from shardsim.topology import Topology
 from shardsim.vocabulary import Dtype
@@ -170,7 +170,7 @@ def scenario_of(
         )
         faults.errors[:] = map(priced, faults.errors)
     if mesh is not None and extents is not None and statements is not None:
-        places = {name: place for name in extents if (place := document.key_place("dims", name))}
+        places = {name: place for name in extents if (place := name_place(document, "dims", name))}
         program = faults.attempt(
             lambda: bind_program(statements, mesh, extents, dtypes, places, uneven=form.uneven)
         )

@@ -114,7 +114,7 @@ EXTENTS = [
     ("0x40", "dimension J must be a whole number, 1 or more; it is '0x40'", "--dims:1:8"),
     ("66", "dimension J of extent 66 is not divisible over axis X=4", "expression:1:6"),
     ("64,J=64", "dimension J is given twice", "--dims:1:11"),
-    ("64,Z=8", "dimension Z has an extent but is in no statement", "--dims:1:1"),
+    ("64,Z=8", "dimension Z has an extent but is in no statement", "--dims:1:11"),
 ]
 
 # a scenario file, the message, where

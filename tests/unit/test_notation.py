@@ -143,6 +143,33 @@ def test_reshard_refuses_what_does_not_fit() -> None:
         Reshard(operand=a, result=array("A[I, J]"))
 
 
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        (
+            "In[B_X, D] · W_in[D_X, F] · W_out[F, D_X] -> Out[B_X, D]",
+            "In[B_X, D] ·_D W_in[D_X, F] · W_out[F, D_X] -> Out[B_X, D]",
+        ),
+        (
+            "A[B, I, J] · W[B, J, K] · V[B, K, L] -> O[B, I, L]",
+            "A[B, I, J] ·_J W[B, J, K] · V[B, K, L] -> O[B, I, L]",
+        ),
+        (
+            "Q[B, T, D] ·_D K[B, S, D] · V[B, S, D] -> O[B, T, D]",
+            "Q[B, T, D] ·_D K[B, S, D] · V[B, S, D] -> O[B, T, D]",
+        ),
+        (
+            "A[I, J] ·_{} B[J, K] · C[J, L] -> D",
+            "A[I, J] ·_{} B[J, K] · C[J, L] -> D",
+        ),
+    ],
+)
+def test_every_dot_sums_something_and_no_more_than_it_must(text: str, canonical: str) -> None:
+    statement = parse(text)
+    assert str(statement) == canonical
+    assert parse(canonical) == statement
+
+
 def test_contracted_is_in_the_order_of_the_left_side() -> None:
     statement = parse("A[N, H, B] ·_{H,N} W[D, H, N] -> C[B, D]")
     assert isinstance(statement, Contraction)

@@ -66,14 +66,14 @@ FAULTS = [
     ("A[I] ·_I B[J] -> C[J]", 8, "dimension I is only on the left side of this dot"),
     ("A[I] ·_Q B[J] -> C[J]", 8, "Q is no dimension of either side of this dot"),
     (
-        "In[B, D] · W_in[D, F] · W_out[F, D] -> Out[B, D]",
-        10,
-        "dimension D may be summed at this dot and used again, or be a batch dimension",
+        "Q[B, T, D] · K[B, S, D] · V[B, S, D] -> O[B, T, D]",
+        12,
+        "dimensions B and D may each be summed at this dot and used again, or be a batch dimension",
     ),
     (
-        "A[B, I, J] · W[B, J, K] · V[B, K, L] -> [B, I, L]",
-        12,
-        "dimension B may be summed at this dot and used again, or be a batch dimension",
+        "In[B, D] · W_in[D, F] · W_out[F, D] -> Out",
+        10,
+        "dimension D may be summed at this dot, at a later one, or stay",
     ),
     ("A[I, J] · B[J, K]", 18, "the contraction has no result"),
     ("C[I] · A[I] ", 12, "the contraction has no result"),
@@ -287,13 +287,13 @@ there is no collective 'AllGathr'
   help: write the subscript after an underscore: I_X""",
     ),
     (
-        "In[B, D] · W_in[D, F] · W_out[F, D] -> Out[B, D]",
+        "Q[B,T,D] · K[B,S,D] · V[B,S,D] -> O[B,T,D]",
         """\
-dimension D may be summed at this dot and used again, or be a batch dimension
+dimensions B and D may each be summed at this dot and used again, or be a batch dimension
   --> expression:1:10
-    | In[B, D] · W_in[D, F] · W_out[F, D] -> Out[B, D]
+    | Q[B,T,D] · K[B,S,D] · V[B,S,D] -> O[B,T,D]
     |          ^
-  help: say what the dot sums: ·_D to sum over D, ·_{} to keep it""",
+  help: say what the dot sums: ·_D or ·_B, or ·_{} to keep both""",
     ),
 ]
 

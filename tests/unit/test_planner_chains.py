@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shardsim as ss
+from shardsim.cost import CostModel
 from shardsim.planner import MatmulStep, Plan
+from shardsim.planner.flips import Scaling
 from shardsim.vocabulary import Objective
 from tests.machines import machine, planned
 
@@ -28,7 +31,10 @@ def test_the_narrow_products_come_first() -> None:
     assert matmuls(made) == [
         "B[J, K] · C[K, L] -> T1[J, L]", "A[I, J] · T1[J, L] -> D[I, L]",
     ]  # fmt: skip
-    assert "multiplied in the order A · (B · C)" in made.choices[0].reasons
+    assert (
+        "multiplied in the order A · (B · C); where a function comes between two dots, give each "
+        "dot a line of its own"
+    ) in made.choices[0].reasons
 
 
 def test_both_halves_first() -> None:
@@ -89,6 +95,32 @@ def test_the_second_meaning_has_a_prime() -> None:
 def test_an_open_result_keeps_the_names_that_are_written() -> None:
     made = plan("In[B_X, D] ·_D W[D, F] ·_F V[F, D] -> Out", "B=8,D=16,F=32")
     assert str(made.result.sharded.array) == "Out[B_X, D]"
+
+
+@pytest.mark.parametrize("scale", [2, 4, 64])
+def test_a_dimension_that_is_used_again_grows_at_both_places(scale: int) -> None:
+    text = "In[B_X, D] · W_in[D_X, F] · W_out[F, D_X] -> Out[B_X, D]"
+    made = plan(text, "B=1024,D=2048,F=8192").choices[0]
+    larger = plan(text, f"B=1024,D={2048 * scale},F=8192").choices[0]
+    known = {tuple(s.text for s in way.steps): way.estimate for way in larger.alternatives}
+    scaling = Scaling(CostModel(), Objective.TIME, {"D'": "D"})
+    scaled = {
+        tuple(s.text for s in way.steps): scaling.measure(way, "D", Fraction(scale))[0]
+        for way in made.alternatives
+    }
+    both = known.keys() & scaled.keys()
+    assert len(both) > 3
+    assert {key: known[key] for key in both} == {key: scaled[key] for key in both}
+
+
+def test_turning_points_of_a_chain_are_said_for_its_own_dimensions() -> None:
+    text = "In[B_X, D] · W_in[D_X, F] · W_out[F, D_X] -> Out[B_X, D]"
+    made = plan(text, "B=1024,D=2048,F=8192").choices[0]
+    assert made.reasons[1] == "D' is D once more: D is summed at a dot, and used again after it"
+    assert {flip.dim for flip in made.flips} <= {"B", "D", "F"}
+    for flip in made.flips:
+        for other in (flip.below, flip.above):
+            assert other is None or other.label != made.chosen.label
 
 
 PLACES = st.sampled_from(["", "_X", "_Y"])

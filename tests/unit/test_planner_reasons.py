@@ -62,7 +62,8 @@ def test_the_json_of_a_choice() -> None:
         "below": "AllGather_X of A, AllToAll_X of B, AllGather_X of C", "above": None,
     }  # fmt: skip
     assert entry["balances"][1] == {
-        "dim": "J", "exact": 26302, "book": 17512, "communication_longer": "below"
+        "dim": "J", "exact": 26302, "book": 17512, "communication_longer": "below",
+        "communication_longer_now": True,
     }  # fmt: skip
     first = entry["alternatives"][0]
     assert first["chosen"] is True
@@ -244,7 +245,9 @@ def test_flips_count_bytes_where_bytes_are_made_small() -> None:
 def test_where_communication_takes_as_long_as_the_matmul() -> None:
     made = choice("X[B, D] · Y[D_X, F] -> Z[B, F]", "B=512,D=8192,F=32768", "v5p:4x4x4",
                   policy="textbook")  # fmt: skip
-    assert made.balances()[0] == Balance(dim="B", exact=1915, book=2550, talks_below=True)
+    assert made.balances()[0] == Balance(
+        dim="B", exact=1915, book=2550, talks_below=True, talks=True
+    )
 
 
 def test_nothing_flips_without_communication() -> None:

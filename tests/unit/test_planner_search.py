@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardsim.hardware import Link
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.planner.atoms import Atoms
 from shardsim.planner.layout import Layout, Move, cut_alike, layouts, moves_from, moves_to
 from shardsim.planner.paths import Edge, Late, Paths
 from shardsim.planner.worth import Worth
-from shardsim.vocabulary import CollectiveKind, Objective
-from tests.machines import machine
+from shardsim.topology import Topology
+from shardsim.vocabulary import CollectiveKind, LatencyModel, Objective
+from tests.machines import machine, planned
 
 # Atoms
 
@@ -134,6 +136,33 @@ def test_costs_are_put_together_in_any_order(amounts: list[tuple[Fraction, ...]]
         a, b, c = (worth.of(*some) for some in amounts)
         assert worth.both(worth.both(a, b), c) == worth.both(a, worth.both(b, c))
         assert worth.both(a, b) == worth.both(b, a) >= max(a, b)
+
+
+@pytest.mark.parametrize("topology", [machine((2, "ring"), (4, "line")), machine((8, "switch"))])
+@given(parts=st.lists(st.integers(1, 2**40), min_size=2, max_size=9))
+def test_what_takes_equally_long_in_all_costs_the_same(
+    topology: Topology, parts: list[int]
+) -> None:
+    """However many steps it is: bytes over a link and hops are counted without rounding."""
+    worth = Worth.on(Objective.TIME, topology)
+    link = topology.dimensions[0].link
+    seconds = [Fraction(part, 4) / link.one_way_bandwidth + link.latency for part in parts]
+    alone = [worth.of(one, Fraction(0), Fraction(0)) for one in seconds]
+    together = worth.of(sum(seconds, Fraction(0)), Fraction(0), Fraction(0))
+    steps = worth.of(Fraction(0), Fraction(0), Fraction(0)) * (len(parts) - 1)
+    assert sum(alone) == together + steps
+
+
+def test_of_plans_that_take_equally_long_the_one_that_sends_less() -> None:
+    """With latency as a floor, small messages cost the same: 1 us a hop, whatever is moved."""
+    for factor in (1, 2, 3):
+        link = Link(Fraction(45 * 10**9) * factor, Fraction(1, 10**6 * factor))
+        made = planned("W[J_XY, K] -> W[J, K_Y]", machine((2, "ring"), (2, "ring"), link=link),
+                       {"J": 4, "K": 4}, latency_model=LatencyModel.FLOOR)  # fmt: skip
+        assert [step.text for step in made.steps] == [
+            "AllToAll_{Y,K} W[J_XY, K] -> W[J_X, K_Y]",
+            "AllGather_X W[J_X, K_Y] -> W[J, K_Y]",
+        ]
 
 
 # Paths

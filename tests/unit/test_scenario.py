@@ -275,7 +275,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"layout": "X=y,X=x"}, "X is given twice in layout", "--layout:1:5"),
     ({"layout": "X=w,Y=y"}, "layout puts axis X on dimension w", "--layout:1:1"),
     ({"dims": "I=64,J=-1,K=64"}, "dimension J must be a whole number, 1 or more", "--dims:1:8"),
-    ({"dims": "I=64,J=64,K=64,Q=1"}, "dimension Q has an extent but is in no", "--dims:1:1"),
+    ({"dims": "I=64,J=64,K=64,Q=1"}, "dimension Q has an extent but is in no", "--dims:1:16"),
     ({"dims": ""}, "no dimension is given", "--dims:1:1"),
     ({"dims": {"I": 64, "J": True, "K": 1}}, "dimension J must be a whole number", "None"),
     (
