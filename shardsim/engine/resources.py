@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 import simpy
 from simpy.events import EventPriority
 
-__all__ = ["Inbox", "Server"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["InOrder", "Inbox", "Server"]
 
 Channel = tuple[int, int, int]
+Rank = tuple[int, ...]
+"""Of a request: the step it is for, then what tells requests of one step apart."""
 
 AFTER_ALL_ELSE = EventPriority(2)
 
@@ -35,14 +41,14 @@ class Server:
 
     def __init__(self, env: simpy.Environment) -> None:
         self._env = env
-        self._queue: list[tuple[int, tuple[int, ...], simpy.Event]] = []
+        self._queue: list[tuple[Rank, Rank, simpy.Event]] = []
         self._busy = False
         self._deciding = False
 
-    def request(self, rank: tuple[int, ...]) -> simpy.Event:
+    def request(self, rank: Rank) -> simpy.Event:
         """An event that happens when it is this request's turn."""
         turn = self._env.event()
-        heapq.heappush(self._queue, (int(self._env.now), rank, turn))
+        heapq.heappush(self._queue, (self._urgency(rank), rank, turn))
         self._decide_later()
         return turn
 
@@ -50,6 +56,15 @@ class Server:
         """The request being served is done."""
         self._busy = False
         self._decide_later()
+
+    def _urgency(self, rank: Rank) -> Rank:
+        """What is served first: the least."""
+        del rank
+        return (int(self._env.now),)
+
+    def _is_due(self) -> bool:
+        """Whether the first in the queue may be served at all."""
+        return True
 
     def _decide_later(self) -> None:
         if not self._busy and not self._deciding and self._queue:
@@ -60,9 +75,39 @@ class Server:
 
     def _decide(self, _: simpy.Event) -> None:
         self._deciding = False
-        turn = heapq.heappop(self._queue)[-1]
-        self._busy = True
-        turn.succeed()
+        if self._is_due():
+            turn = heapq.heappop(self._queue)[-1]
+            self._busy = True
+            turn.succeed()
+
+
+class InOrder(Server):
+    """Serves the steps of a program one after the other, within a step first come first served.
+
+    So whatever comes early for a later step never delays an earlier one: nothing starts later than
+    if every step waited for the end of the one before.
+
+    Args:
+        env: The simulation.
+        requests: How many requests each step will make here.
+    """
+
+    def __init__(self, env: simpy.Environment, requests: Mapping[int, int]) -> None:
+        super().__init__(env)
+        self._left = sorted(requests.items(), reverse=True)
+
+    def release(self) -> None:
+        """The request being served is done."""
+        step, left = self._left.pop()
+        if left > 1:
+            self._left.append((step, left - 1))
+        super().release()
+
+    def _urgency(self, rank: Rank) -> Rank:
+        return (rank[0], int(self._env.now))
+
+    def _is_due(self) -> bool:
+        return self._queue[0][1][0] == self._left[-1][0]
 
 
 class Inbox:

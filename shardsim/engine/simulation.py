@@ -3,14 +3,15 @@
 One process for each chip and lane of a collective, for each message on its further hops, and for
 each chip's local matmul. A message holds what its hop goes over (a link; at a switch a port out and
 a port in) for size / bandwidth and arrives one latency later (`additive`), or holds it for the
-larger of the two and arrives then (`floor`). Between hops it is stored whole. Nothing here knows a
-closed form.
+larger of the two and arrives then (`floor`). Between hops it is stored whole. In a plan, a core or
+a link does the steps that use it in the order of the program. Nothing here knows a closed form.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ import simpy
 
 from shardsim.call import Call
 from shardsim.collectives import StepProgram, has_switch_program, program_of
-from shardsim.engine.resources import Inbox, Server
+from shardsim.engine.resources import Inbox, InOrder, Server
 from shardsim.errors import SimulationError
 from shardsim.planner import CollectiveStep, MatmulStep, Plan, SliceStep
 from shardsim.timeline import Activity, Core, Interval, Message, Timeline
@@ -56,7 +57,8 @@ def simulate(
     Args:
         plan: What to run; its topology and latency model are used.
         overlap: `none`: a step starts when every chip has finished the step before it. `async`: it
-            starts on a chip as soon as its inputs are there.
+            starts on a chip as soon as its inputs are there; a core or a link that several steps
+            use does them in the order of the program.
         programs: The step program of a call at a chip; by default the project's own.
         order: Reorders the processes before they are created; changes nothing.
 
@@ -74,6 +76,7 @@ def simulate(
         overlap=overlap,
         programs=programs,
         order=order,
+        in_order=overlap is Overlap.ASYNC,
     ).run()
 
 
@@ -87,6 +90,8 @@ def simulate_calls(
 ) -> Timeline:
     """Simulates collectives that start together, each step of the timeline one of them.
 
+    They are independent: what they share serves whatever comes first.
+
     Raises:
         SimulationError: a deadlock; it says who waits for what.
     """
@@ -98,6 +103,7 @@ def simulate_calls(
         overlap=Overlap.ASYNC,
         programs=programs,
         order=order,
+        in_order=False,
     ).run()
 
 
@@ -158,6 +164,7 @@ class _Simulation:
         overlap: Overlap,
         programs: Programs | None,
         order: Order | None,
+        in_order: bool,
     ) -> None:
         self.topology = topology
         self.steps = steps
@@ -174,6 +181,8 @@ class _Simulation:
         ]
         self.routes: dict[tuple[int, Coordinate, int, int | None], tuple[Hop, ...]] = {}
         self.ticks_per_second = self._common_denominator()
+        self.in_order = in_order
+        self.requests = self._count_requests() if in_order else {}
         self.intervals: list[Interval] = []
         self.barriers: dict[int, simpy.Event] = {}
         self.durations: dict[tuple[int, Fraction, Link], tuple[int, int]] = {}
@@ -215,7 +224,10 @@ class _Simulation:
 
     def _server(self, track: Track) -> Server:
         if track not in self.servers:
-            self.servers[track] = Server(self.env)
+            several = self.in_order and len(self.requests[track]) > 1
+            self.servers[track] = (
+                InOrder(self.env, self.requests[track]) if several else Server(self.env)
+            )
         return self.servers[track]
 
     def _route(self, index: int, chip: Coordinate, lane: Lane, send: Send) -> tuple[Hop, ...]:
@@ -227,6 +239,14 @@ class _Simulation:
             self.routes[key] = call.way(chip, lane.channel.segment, send.offset)
         return self.routes[key]
 
+    def _hops(self, index: int, call: Call) -> Iterator[tuple[Fraction, tuple[Hop, ...]]]:
+        """Of every message of a collective: its share of V, and the hops it takes."""
+        for chip in self.parts[index]:
+            program = self.programs(call, chip)
+            for lane in program.lanes:
+                for send in lane.sends:
+                    yield send.size / program.blocks, self._route(index, chip, lane, send)
+
     def _common_denominator(self) -> int:
         denominators = {1}
         for index, step in enumerate(self.steps):
@@ -236,18 +256,26 @@ class _Simulation:
             if call is None:
                 continue
             denominators.add(call.launch.denominator)
-            seen = set()
-            for chip in self.parts[index]:
-                program = self.programs(call, chip)
-                for lane in program.lanes:
-                    for send in lane.sends:
-                        hops = self._route(index, chip, lane, send)
-                        share = send.size / program.blocks
-                        seen |= {(share, hop.link) for hop in hops}
+            seen = {(share, hop.link) for share, hops in self._hops(index, call) for hop in hops}
             for share, link in seen:
                 denominators.add(link.latency.denominator)
                 denominators.add(_transfer(call, share, link).denominator)
         return math.lcm(*denominators)
+
+    def _count_requests(self) -> dict[Track, Counter[int]]:
+        """How often each step will use each core and link."""
+        requests: defaultdict[Track, Counter[int]] = defaultdict(Counter)
+        for index, step in enumerate(self.steps):
+            call = call_of(step)
+            if isinstance(step, MatmulStep):
+                for chip in self.parts[index]:
+                    requests[Core(chip)][index] += 1
+            elif call is not None:
+                for _, hops in self._hops(index, call):
+                    for hop in hops:
+                        for track in hop.tracks:
+                            requests[track][index] += 1
+        return requests
 
     def _ticks(self, seconds: Fraction) -> int:
         ticks = seconds * self.ticks_per_second

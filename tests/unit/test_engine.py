@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +14,7 @@ import simpy
 from shardsim.call import Call
 from shardsim.collectives import Channel, Lane, Need, StepProgram, program_of
 from shardsim.engine import simulate, simulate_calls
-from shardsim.engine.resources import Inbox, Server
+from shardsim.engine.resources import Inbox, InOrder, Server
 from shardsim.errors import SimulationError
 from shardsim.hardware import Calibration, Chip, Link
 from shardsim.planner import CollectiveStep
@@ -277,12 +279,40 @@ def test_two_collectives_on_one_axis(
 
 
 def test_two_all_reduces_take_turns_on_a_link() -> None:
-    """The second's first message fills the gap in which the first waits for its partner."""
+    """The second does not fill the gap in which the first waits for its partner: see the next."""
     lines = ["AllReduce_X A[I]{U_X} -> B[I]", "AllReduce_X D[J]{U_X} -> E[J]"]
     plan = planned(lines, machine((2, "line"), link=SLOW), {"I": 20, "J": 30})
     timeline = simulate(plan, Overlap.ASYNC)
-    assert sent(timeline, (0,), +1) == [(0, 2, 5), (2, 5, 8), (5, 7, 10), (8, 11, 14)]
-    assert [timeline.step_span(step) for step in (0, 1)] == [(0, 10), (0, 14)]
+    assert sent(timeline, (0,), +1) == [(0, 2, 5), (5, 7, 10), (7, 10, 13), (13, 16, 19)]
+    assert [timeline.step_span(step) for step in (0, 1)] == [(0, 10), (0, 19)]
+
+
+def test_what_comes_early_for_a_later_step_does_not_delay_an_earlier_one() -> None:
+    """W3's gather could start at once, but would make the gather of H1 one hop longer.
+
+    On a line a chip passes on what it gets: a message of W3 that is let in between holds up all
+    that come behind it.
+    """
+    lines = [
+        "H0[B_X, D] · W0[D_X, E] -> H1[B, E]",
+        "H1[B, E] · W1[E, F] -> H2[B, F]",
+        "H2[B, F] · W2[F, G] -> H3[B_X, G]",
+        "H3[B_X, G] · W3[G_X, H] -> H4[B, H]",
+    ]
+    plan = planned(lines, machine((4, "line"), (2, "ring")), dict.fromkeys("BDEFGH", 8),
+                   latency_model=LatencyModel.FLOOR)  # fmt: skip
+    gathers = [i for i, step in enumerate(plan.steps) if step.op == "all_gather"]
+    assert [plan.steps[i].label for i in gathers] == [
+        "AllGather_X of W0", "AllGather_X of H1", "AllGather_X of W3", "AllGather_X of H4",
+    ]  # fmt: skip
+    together, apart = (simulate(plan, overlap) for overlap in (Overlap.ASYNC, Overlap.NONE))
+    assert together.makespan < apart.makespan
+    for earlier, later in itertools.pairwise(gathers):
+        for track in {interval.track for interval in together.intervals}:
+            on = [i for i in together.intervals if i.track == track]
+            first = [i.end for i in on if i.step == earlier]
+            second = [i.start for i in on if i.step == later]
+            assert not first or not second or max(first) <= min(second)
 
 
 def test_collectives_on_two_axes_do_not_meet() -> None:
@@ -309,10 +339,13 @@ def test_a_plan_without_steps(overlap: Overlap) -> None:
 # queues
 
 
-def served(requests: list[tuple[int, int]], hold: int = 5) -> list[tuple[int, int]]:
+def served(
+    requests: list[tuple[int, int]], hold: int = 5, *, in_order: bool = False
+) -> list[tuple[int, int]]:
     """Ranks and times in the order of service; requests are (time, rank), as created."""
     env = simpy.Environment()
-    server, log = Server(env), []
+    server = InOrder(env, Counter(rank for _, rank in requests)) if in_order else Server(env)
+    log = []
 
     def process(at: int, rank: int) -> Iterator[simpy.Event]:
         yield env.timeout(at)
@@ -343,6 +376,20 @@ def test_first_come_first_served(
 ) -> None:
     assert served(requests) == order
     assert served(requests[::-1]) == order
+
+
+@pytest.mark.parametrize(
+    ("requests", "order"),
+    [
+        ([(0, 1), (0, 0)], [(0, 0), (1, 5)]),
+        ([(1, 0), (0, 1)], [(0, 1), (1, 6)]),  # what comes early waits for the step before
+        ([(0, 0), (0, 2), (20, 0)], [(0, 0), (0, 20), (2, 25)]),  # for all of it
+        ([(0, 1), (30, 1), (9, 4)], [(1, 0), (1, 30), (4, 35)]),
+    ],
+)
+def test_step_after_step(requests: list[tuple[int, int]], order: list[tuple[int, int]]) -> None:
+    assert served(requests, in_order=True) == order
+    assert served(requests[::-1], in_order=True) == order
 
 
 def test_an_inbox_counts_by_channel() -> None:
