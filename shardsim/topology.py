@@ -135,6 +135,12 @@ class Topology:
         return math.prod(self.shape) - len(self.missing)
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        """The kinds of links that there are: one of each dimension, and those that differ."""
+        changed = (link for _, link in self.changed if link is not None)
+        return (*(dimension.link for dimension in self.dimensions), *changed)
+
+    @property
     def is_regular(self) -> bool:
         """Whether no chip is missing, and no link differs from the rest."""
         return not self.changed and not self.missing

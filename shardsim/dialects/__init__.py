@@ -11,7 +11,7 @@ any of them) is refused, or asked for.
     dtensor.py    (Shard(0), Replicate())
     reading.py    all of these by name
     expressions.py    a whole statement
-    naming.py, scanning.py    what they share
+    naming.py, scanning.py, whole.py    what they share
 """
 
 from shardsim.dialects.expressions import Translation, translate_expression

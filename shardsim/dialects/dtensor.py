@@ -13,10 +13,10 @@ from math import prod
 
 from shardsim.dialects.naming import Naming
 from shardsim.dialects.scanning import Scanner, Token
+from shardsim.dialects.whole import whole_axes
 from shardsim.errors import NotationError, ShardingError, Source
-from shardsim.notation import Array, sub_axis
+from shardsim.notation import Array
 from shardsim.notation.tokens import shown
-from shardsim.placement import check_axes
 
 __all__ = ["read", "write"]
 
@@ -38,13 +38,7 @@ def write(array: Array, sizes: Mapping[str, int], extents: Mapping[str, int] | N
     >>> write(parse_array("A[I_YX, J]"), {"X": 4, "Y": 2})
     '(_StridedShard(dim=0, sf=2), Shard(0))'
     """
-    check_axes(array, sizes)
-    for name in (*array.axes, *array.unreduced):
-        if sub_axis(name) is not None:
-            raise ShardingError(
-                f"a placement is for a whole axis of the mesh, and {name} is a part of one",
-                "give the mesh an axis for the part, such as X=4 as X=2,Z=2",
-            )
+    array = whole_axes(array, sizes, "a placement is for a whole axis of the mesh")
     order = list(sizes)
     placements = ["Partial()" if axis in array.unreduced else "Replicate()" for axis in order]
     for number, dim in enumerate(array.dims):
@@ -122,13 +116,13 @@ def _rank(found: list[_Placement], naming: Naming, scanner: Scanner) -> int | No
         if count is None and one.dim < 0:
             raise ShardingError(
                 f"dimension {one.dim} counts from the last, and their number is not known",
-                "name the dimensions: --names I,J",
+                f"name the dimensions: {naming.option}",
                 scanner.place(one.token),
             )
         if count is not None and not -count <= one.dim < count:
             raise ShardingError(
                 f"there is no dimension {one.dim}: the array has {count}",
-                "count the dimensions from 0, or name all of them: --names I,J",
+                f"count the dimensions from 0, or name all of them: {naming.option}",
                 scanner.place(one.token),
             )
     if count is not None:
@@ -167,7 +161,7 @@ def _word(scanner: Scanner) -> list[_Placement]:
         return [_Placement(word)]
     if token in _PARTIAL:
         return [_partial(scanner, word)]
-    if _WORDS.fullmatch(token) is None:
+    if not token or _WORDS.fullmatch(token) is None:
         raise scanner.fault(f"{shown(word.text)} is no placement", token=word)
     found = [_Placement(word, partial=letter == "P") for letter in token if letter in "RP"]
     if token.endswith("S"):

@@ -69,13 +69,14 @@ def translate_expression(
         raise NotationError(f"{count} operands are too many", f"write {len(_NAMES) - 1} at most")
     terms = _terms(einsum, count)
     dims = [None if term is None else _named(term, terms) for term in terms]
+    option = f"--einsum {'ij->ij' if count == 1 else 'ij,jk->ik'}"
     names = [_NAMES[k] for k in range(count)]
     names.append(_NAMES[count] if count > 1 else names[0])
     arrays: list[Array] = []
     extents: dict[str, int] = {}
     for (_, piece), name, term in zip(parts, names, dims, strict=True):
         kept = arrays[0].dim_names if term is None and arrays else term
-        array, found = read_dialect(dialect, piece, sizes, Naming(name, kept))
+        array, found = read_dialect(dialect, piece, sizes, Naming(name, kept, option))
         for dim, extent in found.items():
             if extents.setdefault(dim, extent) != extent:
                 raise NotationError(

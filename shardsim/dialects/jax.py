@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from shardsim.dialects.naming import Naming
 from shardsim.dialects.scanning import Scanner, Token
-from shardsim.errors import ShardingError, Source
-from shardsim.notation import Array, sub_axis
-from shardsim.placement import check_axes
+from shardsim.dialects.whole import whole_axes
+from shardsim.errors import Source
+from shardsim.notation import Array
 
 __all__ = ["read", "write"]
 
@@ -31,13 +31,7 @@ def write(array: Array, sizes: Mapping[str, int], extents: Mapping[str, int] | N
     >>> write(parse_array("A[I_XY, J]{U_Z}"), {"X": 4, "Y": 2, "Z": 2})
     "P(('X', 'Y'), None, unreduced={'Z'})"
     """
-    check_axes(array, sizes)
-    for name in (*array.axes, *array.unreduced):
-        if sub_axis(name) is not None:
-            raise ShardingError(
-                f"a PartitionSpec names whole axes, and {name} is a part of one",
-                "give the mesh an axis for the part, such as X=4 as X=2,Z=2",
-            )
+    array = whole_axes(array, sizes, "a PartitionSpec names whole axes")
     entries = [_entry(dim.axes) for dim in array.dims]
     if array.unreduced:
         names = ", ".join(repr(axis) for axis in sizes if axis in array.unreduced)
@@ -97,14 +91,14 @@ def _dimension(scanner: Scanner) -> tuple[str, ...]:
     if scanner.accept("None"):
         return ()
     if scanner.token.kind == "string":
-        return (scanner.string("an axis").text,)
+        return (scanner.axis().text,)
     if scanner.token.kind == "word" and scanner.token.text.split(".")[-1] == "UNCONSTRAINED":
         raise scanner.fault(
             "UNCONSTRAINED leaves the sharding of a dimension to the compiler",
             "write the axes it is to have, or None",
         )
     closing = {"(": ")", "[": "]"}.get(scanner.token.text)
-    if closing is None or scanner.token.kind == "string":
+    if closing is None:
         raise scanner.unexpected("None, an axis in quotes, or a tuple of axes")
     scanner.take()
     return tuple(token.text for token in _strings(scanner, closing))
@@ -135,5 +129,5 @@ def _strings(scanner: Scanner, closing: str) -> list[Token]:
             scanner.expect(",", f"or '{closing}'")
             if scanner.accept(closing):
                 break
-        found.append(scanner.string("an axis"))
+        found.append(scanner.axis())
     return found

@@ -30,6 +30,7 @@ class Naming:
     Args:
         name: The name of the array.
         dims: The names of its dimensions; `None` for I, J, K and so on, as many as it has.
+        option: What gives the names on the command line, for the errors.
 
     >>> Naming().named(2, None), Naming("W", ("B", "D")).named(1, None)
     (('I', 'J'), ('B', 'D'))
@@ -37,6 +38,7 @@ class Naming:
 
     name: str | None = "A"
     dims: tuple[str, ...] | None = field(default=None)
+    option: str = "--names I,J"
 
     def named(self, rank: int | None, place: Place | None) -> tuple[str, ...]:
         """The names of the dimensions, where the text has `rank`, or does not say how many.
@@ -56,7 +58,7 @@ class Naming:
         if rank is None:
             raise ShardingError(
                 "the sharding does not say how many dimensions the array has",
-                "name them: --names I,J",
+                f"name them: {self.option}",
                 place,
             )
         letters = _LETTERS[:rank]

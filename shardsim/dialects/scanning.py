@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from shardsim.errors import NotationError, Place, Source
+from shardsim.notation import sub_axis
 from shardsim.notation.tokens import shown
 
 __all__ = ["LONGEST", "Scanner", "Token"]
@@ -96,12 +97,17 @@ class Scanner:
             raise self.fault(f"{what} has more than {_DIGITS} digits", self.example)
         return int(self.take().text)
 
-    def string(self, what: str) -> Token:
-        """Reads a text in quotes; the token that is given back has none."""
+    def axis(self) -> Token:
+        """Reads the name of an axis in quotes; the token that is given back has none."""
         if self.token.kind != "string":
-            raise self.unexpected(f"{what} in quotes")
+            raise self.unexpected("an axis in quotes")
         token = self.take()
-        return token._replace(text=token.text[1:-1])
+        name = token.text[1:-1]
+        if sub_axis(name) is not None:
+            raise self.fault(
+                f"{shown(name)} is a part of an axis, not the name of one", token=token
+            )
+        return token._replace(text=name)
 
     def word(self, what: str) -> Token:
         """Reads a name."""

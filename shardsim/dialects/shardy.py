@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from shardsim.dialects.naming import Naming
 from shardsim.dialects.scanning import Scanner
+from shardsim.dialects.whole import fewest_axes
 from shardsim.errors import ShardingError, Source
 from shardsim.notation import Array, SubAxis, sub_axis, whole_axis
-from shardsim.placement import check_axes, merged
 
 __all__ = ["read", "write"]
 
@@ -33,8 +33,7 @@ def write(array: Array, sizes: Mapping[str, int], extents: Mapping[str, int] | N
     >>> write(parse_array("A[I_X, J]{U_Y}"), {"X": 4, "Y": 2})
     '#sdy.sharding<@mesh, [{"X"}, {}], unreduced={"Y"}>'
     """
-    check_axes(array, sizes)
-    few = merged(array, {axis: max(size, 2) for axis, size in sizes.items()})  # size 1 may be named
+    few = fewest_axes(array, sizes)
     dims = f"[{', '.join(_axes(dim.axes) for dim in few.dims)}]"
     if not few.unreduced:
         return dims
@@ -128,7 +127,7 @@ def _names(scanner: Scanner) -> tuple[str, ...]:
 def _axis(scanner: Scanner) -> str:
     """`"X"` or `"X":(1)2`."""
     start = scanner.token
-    axis = scanner.string("an axis").text
+    axis = scanner.axis().text
     if not scanner.accept(":"):
         return axis
     scanner.expect("(")

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from shardsim.dialects.naming import Naming, Reading
 from shardsim.dialects.scanning import Scanner
+from shardsim.dialects.whole import whole_axes
 from shardsim.errors import NotationError, ShardingError, Source
-from shardsim.notation import Array, sub_axis
+from shardsim.notation import Array
 from shardsim.notation.names import dtype_named
 from shardsim.notation.tokens import cut, shown
-from shardsim.placement import check_axes
 from shardsim.vocabulary import Dtype
 
 __all__ = ["read", "write"]
@@ -42,13 +42,7 @@ def write(array: Array, sizes: Mapping[str, int], extents: Mapping[str, int] | N
     >>> write(parse_array("A: bf16[I_XY, J]"), {"X": 4, "Y": 2}, {"I": 1024, "J": 4096})
     'bf16[1024@(X,Y),4096]'
     """
-    check_axes(array, sizes)
-    for name in (*array.axes, *array.unreduced):
-        if sub_axis(name) is not None:
-            raise ShardingError(
-                f"a type of JAX names whole axes, and {name} is a part of one",
-                "give the mesh an axis for the part, such as X=4 as X=2,Z=2",
-            )
+    array = whole_axes(array, sizes, "a type of JAX names whole axes")
     known = extents or {}
     missing = [dim.name for dim in array.dims if dim.name not in known]
     if missing:

@@ -126,7 +126,8 @@ def inspect_sharding(
         dtype: The element type, where the text says none; bf16 where nothing does.
 
     Raises:
-        NotationError: the text cannot be read, or has not the dimensions of `extents`.
+        NotationError: the text cannot be read, has not the dimensions of `extents`, or has another
+            element type.
         ShardingError: it is no sharding on this mesh, or extents do not divide.
 
     >>> one = inspect_sharding("P('X')", {"X": 4}, dialect="jax", extents={"I": 64})
@@ -152,6 +153,11 @@ def inspect_sharding(
                 f"dimension {name} is {said[name]} long in the text, and {extent} in the dims",
                 "give its extent once",
             )
+    if dtype is not None and array.dtype not in {None, dtype}:
+        raise NotationError(
+            f"the element type is {array.dtype} in the text, and {dtype} beside it",
+            "give it once",
+        )
     if (known or dtype is not None) and array.dtype is None:
         array = replace(array, dtype=dtype or _DEFAULT)
     one = Inspection(array=array, sizes=sizes, machine=machine, extents=known)

@@ -198,12 +198,6 @@ class Array:
             f"{cut(str(self))} has no dimension {cut(name)}", f"name one of its dimensions: {known}"
         )
 
-    def without_axes(self, axes: Iterable[str]) -> Array:
-        """The same array, no dimension sharded over `axes`."""
-        gone = set(axes)
-        dims = (replace(d, axes=tuple(a for a in d.axes if a not in gone)) for d in self.dims)
-        return replace(self, dims=tuple(dims))
-
     def with_axes(self, name: str, axes: Iterable[str]) -> Array:
         """The same array, dimension `name` sharded over `axes` too, as its minor-most axes.
 

@@ -71,7 +71,7 @@ class Contraction:
         text = str(self.operands[0])
         for operand, summed in zip(self.operands[1:], self.contracted, strict=True):
             if dots.ambiguous() or dots.default() != summed:
-                mark = dims_text(summed)
+                mark = dims_text((*summed, LOCAL) if self.local and summed else summed)
             else:
                 mark = f"_{LOCAL}" if self.local else ""
             text += f" ·{mark} {operand}"

@@ -19,6 +19,8 @@ rules.py          what the four rules say
 explaining.py     what can be said of a contraction that is planned
 reasons.py        why, in sentences
 flips.py          for which extents another way would be taken
+balances.py       for which extents communication takes longer than the matmuls
+scaling.py        ways priced with one dimension longer or shorter
 methods.py        whether the algorithm asked for is of any use
 
 atoms.py          the axes that are moved one by one: whole ones, or parts

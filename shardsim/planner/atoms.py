@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from shardsim.mesh import Mesh
 
-__all__ = ["MANY", "Atoms"]
+__all__ = ["MOST_ATOMS", "Atoms"]
 
 MOST_ATOMS = 3
-"""With more, axes are not cut further: the search would take too long."""
+"""With more, axes are not cut further, and turning points are not planned anew: either would take
+too long."""
 MANY = 4
 """With more, permutes are not looked for, and contractions follow the four rules."""
 MOST_IN_PLAY = 5
@@ -156,10 +157,7 @@ def _bounds(axis: str, size: int, inner: set[int]) -> tuple[int, ...]:
                 f"parts of {axis}={size} begin or end at {low} and at {high}, and {low} does not "
                 f"divide {high}: no way to cut {axis} has both",
                 f"take parts of one way to cut it: {axis}:(1){low} and {axis}:({low})"
-                f"{size // low}, or {axis}:(1){high} and {axis}:({high}){size // high}"
-                if size // high > 1
-                else f"take parts of one way to cut it: {axis}:(1){low} and "
-                f"{axis}:({low}){size // low}",
+                f"{size // low}, or {axis}:(1){high} and {axis}:({high}){size // high}",
             )
     return ends
 

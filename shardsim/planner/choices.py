@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shardsim.planner.steps import Step
     from shardsim.units import Bytes, Flops, Seconds
 
-__all__ = ["Alternative", "Balance", "Choice", "Explained", "Flip"]
+__all__ = ["Alternative", "Balance", "Choice", "Explained", "Flip", "Stretch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -109,31 +109,46 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """The extents of a dimension, around the one given, for which the same takes longer.
+
+    Attributes:
+        talks: Whether that is communication; else the matmuls, which may take as long.
+        low: The first of them; None: however small the dimension is.
+        high: The last; None: however large.
+    """
+
+    talks: bool
+    low: int | None
+    high: int | None
+
+    @property
+    def ends(self) -> bool:
+        """Whether something else takes longer anywhere."""
+        return self.low is not None or self.high is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the JSON has it."""
+        return {"communication_longer": self.talks, "from": self.low, "to": self.high}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """The extent of a dimension at which communication takes as long as the local matmuls.
+    """For which extents of a dimension communication takes longer than the local matmuls.
 
     Attributes:
         dim: The dimension; all others stay as they are.
-        exact: By the closed forms; `book` by the book's. None where one always takes longer.
-        talks_below: Whether communication takes longer below it (and else above it).
-        talks: Whether communication takes longer at the extent given, by the closed forms.
+        exact: By the closed forms, or what is likely where they are only a lower bound.
+        book: By the book's formulas.
     """
 
     dim: str
-    exact: int | None
-    book: int | None
-    talks_below: bool
-    talks: bool
+    exact: Stretch
+    book: Stretch
 
     def to_dict(self) -> dict[str, Any]:
         """An entry of `balances` in the JSON."""
-        return {
-            "dim": self.dim,
-            "exact": self.exact,
-            "book": self.book,
-            "communication_longer": "below" if self.talks_below else "above",
-            "communication_longer_now": self.talks,
-        }
+        return {"dim": self.dim, "exact": self.exact.to_dict(), "book": self.book.to_dict()}
 
 
 class Explained(Protocol):
@@ -142,10 +157,6 @@ class Explained(Protocol):
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
         """All ways considered, the best by the objective first; the one chosen is among them."""
-
-    @property
-    def textbook(self) -> Alternative | None:
-        """The best way by the four rules, where they apply."""
 
     def reasons(self) -> tuple[str, ...]:
         """Why, in sentences."""
@@ -180,11 +191,6 @@ class Choice:
     def alternatives(self) -> tuple[Alternative, ...]:
         """All ways considered, the best by the objective first."""
         return self.explained.alternatives
-
-    @cached_property
-    def textbook(self) -> Alternative | None:
-        """The best way by the four rules, where they apply."""
-        return self.explained.textbook
 
     @cached_property
     def flips(self) -> tuple[Flip, ...]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardsim.planner.atoms import Atoms
+from shardsim.planner.atoms import MOST_ATOMS, Atoms
 from shardsim.planner.choices import Alternative
 from shardsim.planner.contraction import Candidate, Network, Space
 from shardsim.planner.layout import Layout
@@ -41,7 +41,7 @@ class Contracting:
         prices: Of collectives on the mesh.
         objective: What is made small.
         policy: Which plans may be taken.
-        operands: The values, and their names for people.
+        operands: The values multiplied.
         names: Of the operands, for people.
         summed: Dimensions summed over.
         result: What is asked for.
@@ -125,6 +125,7 @@ class Contracting:
             right=layout_of(right, atoms),
             wanted=network.goal,
             names=(self.names[0], self.names[1]),
+            is_local=self.is_local,
         )
 
     @property
@@ -279,9 +280,9 @@ class Contracting:
     def again(self, dim: str, extent: int) -> tuple[Alternative, int] | None:
         """What would be planned with another extent of a dimension: the nearest that divides.
 
-        None where there are several dots, or too many axes: that would take too long.
+        None where there are several dots, or many axes: that would take too long.
         """
-        if len(self.operands) > 2 or self.is_crowded:
+        if len(self.operands) > 2 or len(self.fine.space.atoms.names) > MOST_ATOMS:
             return None
         sharded = [*(value.sharded for value in self.operands), self.result]
         ways = [one.ways(d) for one in sharded for d in one.array.dims if d.name == dim]

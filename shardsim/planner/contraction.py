@@ -68,9 +68,6 @@ class Candidate(NamedTuple):
     placement: Placement
 
 
-Seeds = "Mapping[Layout, tuple[int, Split, Placement]]"
-
-
 class Network:
     """A contraction of two or more operands, with what its parts cost.
 
@@ -155,7 +152,8 @@ class Network:
             else:
                 moves = self._moves_of(self.names(part))
                 costs = {layout: cost for layout, (cost, _, _) in self.seeds(part).items()}
-                self._sides[part] = Side(moves, moves.from_all(costs), self.space.atoms.names)
+                sums = tuple(sorted(self.space.atoms.names))  # as layouts have them
+                self._sides[part] = Side(moves, moves.from_all(costs), sums)
         return self._sides[part]
 
     def _moves_of(self, names: tuple[str, ...]) -> ArrayMoves:

@@ -102,7 +102,7 @@ class Side:
     Attributes:
         moves: Of the array.
         paths: From the layouts that it can be had in.
-        sums: Axes over which it may hold partial sums.
+        sums: Axes over which it may hold partial sums, in the order of a layout's.
     """
 
     moves: ArrayMoves

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardsim.planner.flips import Scaling, balances, flips
+from shardsim.planner.balances import balances
+from shardsim.planner.flips import flips
 from shardsim.planner.reasons import reasons_for
+from shardsim.planner.scaling import Scaling
 from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
@@ -27,11 +29,6 @@ class ContractionExplained:
     def alternatives(self) -> tuple[Alternative, ...]:
         """All ways considered, the best by the objective first."""
         return self.made.alternatives
-
-    @property
-    def textbook(self) -> Alternative | None:
-        """The best way by the four rules, where they apply."""
-        return self.made.textbook
 
     def reasons(self) -> tuple[str, ...]:
         """Why, in sentences."""

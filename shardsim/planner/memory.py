@@ -38,18 +38,18 @@ def _lifetimes(
     made: dict[int, tuple[Bytes, int | None]] = {
         value.number: (value.sharded.local_bytes, None) for value in inputs
     }
-    read = {name for step in steps for name in step.reads}
+    read = {number for step in steps for number in step.reads}
     ended = [value.number for value in results]
-    kept = {*made, *(name for name in ended if name not in read), *ended[-1:]}
+    kept = {*made, *(number for number in ended if number not in read), *ended[-1:]}
     readers: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
         made[step.result.number] = (step.result.sharded.local_bytes, index)
-        for name in step.reads:
-            if name not in kept:
-                readers.setdefault(name, []).append(index)
+        for number in step.reads:
+            if number not in kept:
+                readers.setdefault(number, []).append(index)
     return tuple(
-        Lifetime(size, made_by, tuple(readers.get(name, ())))
-        for name, (size, made_by) in made.items()
+        Lifetime(size, made_by, tuple(readers.get(number, ())))
+        for number, (size, made_by) in made.items()
     )
 
 

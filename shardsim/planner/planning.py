@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.errors import InputError, Place, PlanError, Source
 from shardsim.notation import Array, Collective, Contraction, Dim, Reshard, Statement
-from shardsim.planner.atoms import MANY
+from shardsim.planner.atoms import Atoms
 from shardsim.planner.choices import Choice
 from shardsim.planner.choosing import Contracting
 from shardsim.planner.explaining import ContractionExplained
@@ -179,8 +179,13 @@ class _Planner:
     def _contract(self, statement: Contraction) -> Value:
         operands = tuple(self._operand(array) for array in statement.operands)
         names = tuple(array.name or f"operand {i}" for i, array in enumerate(statement.operands, 1))
-        named = {axis for a in arrays_of(statement) for axis in (*a.axes, *a.unreduced)}
-        by_rules = self.asked.policy is Policy.TEXTBOOK or len(named) > MANY
+        named = [axis for a in arrays_of(statement) for axis in (*a.axes, *a.unreduced)]
+        if self.asked.idle_axes is IdleAxes.USE:
+            named += self.program.mesh.sizes
+        by_rules = (
+            self.asked.policy is Policy.TEXTBOOK
+            or Atoms.of(self.program.mesh, named, cut=False).are_many
+        )
         one_by_one = statement.local or (by_rules and len(operands) > 2)
         if not one_by_one:
             return self._together(statement, operands, names)
@@ -197,6 +202,7 @@ class _Planner:
                     result=array,
                     contracted=(dims,),
                     local=statement.local,
+                    is_open=statement.is_open or not is_last,
                 )
             )
             names_here = (name, names[index + 1])
@@ -279,9 +285,11 @@ class _Planner:
                     "contracted dimension",
                 )
         elif chosen is None:
+            sums = " and ".join(f"{name}={self.extents[name]}" for name in sorted(summed))
             raise PlanError(
-                f"no plan gives {statement.result}",
-                "only a contracted dimension sharded in an operand can leave the result unreduced",
+                f"no plan gives {array}",
+                "an axis leaves partial sums where it divides a dimension that is summed: "
+                f"here {sums or 'none'}",
             )
         self._take(Choice(text=text, chosen=chosen, explained=ContractionExplained(made)))
         return chosen.steps[-1].result
@@ -345,7 +353,7 @@ class _Planner:
             moved = [axis for axis in statement.axes if axis in dim.axes]
             if moved and inner and dim.axes.index(moved[0]) < dim.axes.index(inner[-1]):
                 return PlanError(
-                    f"{statement.kind.notation} over {moved[0]} of {dim.name}_{''.join(dim.axes)}: "
+                    f"{statement.kind.notation} over {moved[0]} of {dim}: "
                     f"{moved[0]} is not the minor-most axis, so what it gathers is not contiguous",
                     f"first gather {inner[-1]}, or name both axes in order",
                 )

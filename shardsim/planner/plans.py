@@ -29,7 +29,8 @@ class Plan:
         inputs: Values that the caller provides, by array name, in order of use.
         steps: In order; dependencies follow from the values they read.
         results: The value of each statement's result, in order; the last is the plan's result.
-        choices: One per collective and per dot of a contraction, in order.
+        choices: One per statement (per dot, where dots are planned one by one), and before it one
+            per operand that is resharded for it, in order.
     """
 
     program: Program
@@ -51,7 +52,7 @@ class Plan:
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
-        """The ways considered for the last dot or collective, cheapest first."""
+        """The ways considered for the last statement or dot, the best by the objective first."""
         return self.choices[-1].alternatives
 
     def to_dict(self) -> dict[str, Any]:

@@ -187,11 +187,9 @@ class Prices:
         segments = self.mesh.group(axes).segments
         links = [(segment.link, _links(segment.kind)) for segment in segments]
         if self.mesh.order is not None or not topology.is_regular:
-            changed = (link for _, link in topology.changed if link is not None)
-            every = [*(dimension.link for dimension in topology.dimensions), *changed]
-            fastest = max(every, key=lambda link: link.one_way_bandwidth)
+            fastest = max(topology.links, key=lambda link: link.one_way_bandwidth)
             links = [(fastest, 2)] * len(topology.dimensions)
-            links += [(link, 0) for link in every]
+            links += [(link, 0) for link in topology.links]
         rate = sum((link.one_way_bandwidth * count for link, count in links), Fraction(0))
         wait = min((link.latency for link, _ in links), default=Fraction(0))
         return rate * self._best_share or Fraction(1), wait
@@ -206,11 +204,9 @@ class Prices:
     def least_permute(self, block: Bytes) -> Fraction:
         """Seconds that a permute takes at least: one message of `block` bytes over one link."""
         if self.fastest is None:
-            topology = self.mesh.topology
-            changed = (link for _, link in topology.changed if link is not None)
-            every = [*(dimension.link for dimension in topology.dimensions), *changed]
-            rate = max((link.one_way_bandwidth for link in every), default=Fraction(1))
-            wait = min((link.latency for link in every), default=Fraction(0))
+            links = self.mesh.topology.links
+            rate = max((link.one_way_bandwidth for link in links), default=Fraction(1))
+            wait = min((link.latency for link in links), default=Fraction(0))
             self.fastest = rate * self._best_share, wait
         rate, wait = self.fastest
         if self.cost.latency_model is LatencyModel.FLOOR:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.planner.steps import CollectiveStep, MatmulStep
 from shardsim.units import format_bytes, format_flops, format_seconds
-from shardsim.vocabulary import Objective
+from shardsim.vocabulary import Objective, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,9 @@ def _part_text(tree: Tree, names: tuple[str, ...]) -> str:
 def _open_result(made: Contracting, chosen: Alternative) -> Iterator[str]:
     if made.is_open and not made.is_local:
         array = chosen.steps[-1].result.sharded.array
-        yield f"the result is left open: {array} costs least"
+        by_rules = made.policy is Policy.TEXTBOOK and chosen is made.textbook
+        least = "costs least of the plans by the rules" if by_rules else "costs least"
+        yield f"the sharding of {array.name} is left open: {array} {least}"
 
 
 def _repeated(made: Contracting, chosen: Alternative) -> Iterator[str]:

@@ -160,10 +160,6 @@ class _Explained:
         own = self.resharding.chosen
         return tuple(self.chosen if way is own else way for way in found)
 
-    @property
-    def textbook(self) -> Alternative | None:
-        return None
-
     def reasons(self) -> tuple[str, ...]:
         return self.why
 

@@ -36,6 +36,7 @@ class Rules:
         left: The layout of the left operand, in whole axes; `right` likewise.
         wanted: The layout asked of the result, or None where it is free.
         names: Of both operands, for people.
+        is_local: Whether partial sums are left as they are (`·_LOCAL`).
     """
 
     pair: Pair
@@ -43,6 +44,7 @@ class Rules:
     right: Layout
     wanted: Layout | None
     names: tuple[str, str]
+    is_local: bool = False
 
     @property
     def axes(self) -> frozenset[str]:
@@ -185,7 +187,7 @@ class Rules:
         return f"rule 1: the batch dimension {dim} is sharded alike in {a} and {b}"
 
     def _sums(self, axis: str) -> str:
-        kept = self.wanted is not None and axis in self.wanted.unreduced
+        kept = self.is_local or (self.wanted is not None and axis in self.wanted.unreduced)
         return "leave the partial sums to the result" if kept else "reduce the partial sums"
 
 

@@ -60,8 +60,7 @@ class Worth:
         """Costs on a machine."""
         shares = 8 * math.prod(topology.shape) ** 2
         chip, calibration = topology.chip, topology.calibration
-        links = [d.link for d in topology.dimensions]
-        links += [link for _, link in topology.changed if link is not None]
+        links = topology.links
         rates = {link.one_way_bandwidth * calibration.efficiency for link in links}
         rates |= {chip.hbm_bandwidth, *(peak for _, peak in chip.peaks)}
         times = {link.latency for link in links} | {calibration.launch_overhead}

@@ -9,20 +9,20 @@ from rich.padding import Padding
 from rich.text import Text
 
 from shardsim.planner import CollectiveStep, SliceStep
-from shardsim.report.parts import Sentence, StepText, new_table, title
+from shardsim.report.parts import SIGNS, Sentence, StepText, new_table, title
 from shardsim.units import format_bytes, format_flops, format_seconds
 from shardsim.vocabulary import Objective, Relation, TransferKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
     from rich.table import Table
 
     from shardsim.planner import Alternative, Choice, Plan, Step
-    from shardsim.planner.choices import Balance, Flip
+    from shardsim.planner.choices import Balance, Flip, Stretch
 
-__all__ = ["cheaper", "shown", "turning_points", "ways"]
+__all__ = ["balance_sentences", "cheaper", "shown", "turning_points", "ways"]
 
 MOST_ALTERNATIVES = 6
 LONG_LABEL = 60
@@ -66,22 +66,27 @@ def cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
 
 def turning_points(plan: Plan) -> list[RenderableType]:
     """For which extents the way taken is the best, and where something else binds."""
-    lines = [line for choice in plan.choices for line in _turning_points(choice)]
+    several = len(plan.choices) > 1
+    lines: list[RenderableType] = []
+    for choice in plan.choices:
+        sentences = list(_turning_points(choice))
+        if several and sentences:
+            lines.append(Sentence(choice.text))
+        indent = 2 if several else 0
+        lines += [Padding(Sentence(one), (0, 0, 0, indent)) for one in sentences]
     return [title("Where that changes, all else as it is"), *lines] if lines else []
 
 
-def _turning_points(choice: Choice) -> Iterator[RenderableType]:
-    flips, balances = choice.flips, choice.balances()
-    if not flips and not balances:
-        return
+def _turning_points(choice: Choice) -> Iterator[str]:
+    flips = choice.flips
     label = choice.chosen.label
     if len(label) > LONG_LABEL and flips:
-        yield Sentence(f"this plan: {label}")
+        yield f"this plan: {label}"
         label = "this plan"
     for flip in flips:
-        yield Sentence(f"{label} {_holds(flip)}")
-    for balance in balances:
-        yield Sentence(f"communication takes longer than the matmuls {_longer(balance)}")
+        yield f"{label} {_holds(flip)}"
+    for balance in choice.balances():
+        yield from balance_sentences(balance)
 
 
 def _holds(flip: Flip) -> str:
@@ -95,15 +100,43 @@ def _holds(flip: Flip) -> str:
     return f"wins from {dim} = {flip.low:,} to {flip.high:,}; {below}; {above}"
 
 
-def _longer(balance: Balance) -> str:
-    sign = "<" if balance.talks_below else ">"
-    exact, book = balance.exact, balance.book
-    if exact is None:
-        exactly = "always" if balance.talks else "never"
-        return f"while {balance.dim} {sign} {book:,} by the book's formulas (exactly: {exactly})"
-    if book is None:
-        return f"while {balance.dim} {sign} {exact:,}"
-    return f"while {balance.dim} {sign} {exact:,} ({book:,} by the book's formulas)"
+def balance_sentences(balance: Balance) -> Iterator[str]:
+    """For which extents a plan is bound by communication, by the closed forms and by the book's."""
+    dim, exact, book = balance.dim, balance.exact, balance.book
+    texts, by_book = _bounds(exact), _bounds(book)
+    if exact.talks == book.talks and by_book and list(texts) == list(by_book):
+        numbers = " to ".join(by_book.values())
+        yield f"{_said(exact)} {_while(dim, texts)} ({numbers} by the book's formulas)"
+        return
+    if texts:
+        yield f"{_said(exact)} {_while(dim, texts)}"
+    if by_book:
+        always = "always" if exact.talks == book.talks else "never"
+        exactly = "" if texts else f" (exactly: {always})"
+        yield f"by the book's formulas, {_said(book)} {_while(dim, by_book)}{exactly}"
+
+
+def _said(stretch: Stretch) -> str:
+    return "communication-bound" if stretch.talks else "compute-bound"
+
+
+def _bounds(stretch: Stretch) -> dict[str, str]:
+    """The ends of a stretch with their signs."""
+    low, high = stretch.low, stretch.high
+    if low is not None and high is not None:
+        return {"from": f"{low:,}", "to": f"{high:,}"}
+    if low is not None:
+        return {">": f"{low - 1:,}"} if stretch.talks else {">=": f"{low:,}"}
+    if high is not None:
+        return {"<": f"{high + 1:,}"} if stretch.talks else {"<=": f"{high:,}"}
+    return {}
+
+
+def _while(dim: str, bounds: Mapping[str, str]) -> str:
+    if len(bounds) == 2:
+        return f"from {dim} = {bounds['from']} to {bounds['to']}"
+    ((sign, number),) = bounds.items()
+    return f"while {dim} {sign} {number}"
 
 
 def ways(plan: Plan) -> list[RenderableType]:
@@ -141,7 +174,7 @@ def _table(some: Sequence[Alternative], taken: Alternative) -> Table:
 def _time(way: Alternative) -> str:
     if way.estimate != way.seconds:
         return f"~ {format_seconds(way.estimate)}"
-    bounds = {s.price.relation for s in way.steps if isinstance(s, CollectiveStep)}
-    sign = "≤ " if Relation.UPPER_BOUND in bounds else ""
-    sign = "≥ " if Relation.LOWER_BOUND in bounds else sign
-    return sign + format_seconds(way.seconds)
+    found = {s.price.relation for s in way.steps if isinstance(s, CollectiveStep)}
+    stated = (Relation.LOWER_BOUND, Relation.UPPER_BOUND, Relation.LIMIT)
+    relation = next((one for one in stated if one in found), Relation.EQUAL)
+    return SIGNS[relation] + format_seconds(way.seconds)

@@ -11,7 +11,7 @@ from shardsim.errors import Place, ScenarioError, Source
 from shardsim.notation import parse_assignments
 from shardsim.units import parse_count
 
-__all__ = ["Pair", "name_place", "read_pairs", "read_sizes"]
+__all__ = ["Pair", "name_place", "place_in", "read_pairs", "read_sizes"]
 
 EXAMPLES = {"dims": "I=8192,J=8192", "layout": "X=x,Y=y", "dtype": "A=int8,default=bf16"}
 
@@ -42,8 +42,13 @@ def name_place(document: Document, key: str, name: str) -> Place | None:
     source = document.source(key)
     if source is None or not isinstance(document.at(key).data, str):
         return document.key_place(key, name)
+    return place_in(source, name) or document.place(key)
+
+
+def place_in(source: Source, name: str) -> Place | None:
+    """Where a name stands in a text such as "I=8192,J=8192"."""
     found = re.search(rf"(?:^|,)\s*({re.escape(name)})\s*=", source.text)
-    return document.place(key) if found is None else source.place(*found.span(1))
+    return None if found is None else source.place(*found.span(1))
 
 
 @dataclass(frozen=True, slots=True)

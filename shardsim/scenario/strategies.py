@@ -144,7 +144,7 @@ def comparison_of(
     alone = {name: told.attempt(name, partial(_alone, document, name)) for name in names}
     readable = [part[1] for part in alone.values() if part is not None and part[1] is not None]
     if len(readable) == len(names):
-        others += _used_by_none(document, alone, readable)
+        others += _used_by_none(document, readable)
     made = []
     for name, part in alone.items():
         if part is None:
@@ -253,9 +253,7 @@ def _alone(document: Document, strategy: str) -> tuple[Document, _Used | None]:
     return part, (dims, names)
 
 
-def _used_by_none(
-    document: Document, alone: Mapping[str, object], readable: list[_Used]
-) -> list[InputError]:
+def _used_by_none(document: Document, readable: list[_Used]) -> list[InputError]:
     """Names of the base's `dims` and `dtype` that no strategy has."""
     faults: list[InputError] = []
     for index, key in enumerate(MERGED):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shardsim.dialects import translate_expression
 from shardsim.errors import ScenarioError, Source
+from shardsim.notation import parse_assignments
 from shardsim.scenario.machine import make_mesh
+from shardsim.scenario.pairs import place_in
 
 __all__ = ["translate_statements"]
 
@@ -27,7 +29,7 @@ def translate_statements(
         source: The other notation: one of `DIALECTS`.
         einsum: The dimensions of each array there.
         topology: The topology.
-        dims: The extents; a source that says them itself needs none.
+        dims: The extents, or those that the source does not say itself.
         machine: `mesh`, `layout` and `devices`, as for `make_mesh`.
 
     Raises:
@@ -52,5 +54,19 @@ def translate_statements(
         raise ScenarioError(why, "put it in quotes, as one argument")
     sizes = make_mesh(topology, **machine).sizes
     found = translate_expression(source, Source(what[0]), sizes, einsum)
-    said = ",".join(f"{name}={extent}" for name, extent in found.extents.items())
-    return [found.notation], dims or said or None
+    return [found.notation], _all_dims(found.extents, dims)
+
+
+def _all_dims(said: Mapping[str, int], dims: str | None) -> str | None:
+    """The extents that the expression says, and those that were given beside it."""
+    given = Source(dims or "", origin="--dims")
+    sizes = parse_assignments(given, "dimension") if dims else {}
+    for name, extent in sizes.items():
+        if said.get(name, extent) != extent:
+            raise ScenarioError(
+                f"dimension {name} is {said[name]} long in the text, and {extent} in the dims",
+                "give its extent once",
+                place_in(given, name),
+            )
+    more = [f"{name}={extent}" for name, extent in said.items() if name not in sizes]
+    return ",".join([dims, *more] if dims else more) or None

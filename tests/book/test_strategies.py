@@ -13,6 +13,7 @@ import pytest
 
 import shardsim as ss
 from shardsim.planner import CollectiveStep, MatmulStep, Plan
+from shardsim.planner.choices import Stretch
 from shardsim.units import Seconds
 
 V5P, V5E, V4 = "v5p:4x4x4", "v5e:4x4", "v4:4x4x4"
@@ -53,16 +54,16 @@ def test_the_batch_below_which_gathering_is_bound_by_communication() -> None:
     made = question_4(GATHERED, 8192)
     assert texts(made)[0] == "AllGather_X Y[D_X, F] -> Y[D, F]"
     (balance,) = (one for one in made.choices[0].balances() if one.dim == "B")
-    assert (balance.book, balance.talks_below) == (2550, True)
-    assert balance.exact == 1915  # 3/4 of V/W, and two hops
+    assert balance.book == Stretch(talks=False, low=2550, high=None)
+    assert balance.exact == Stretch(talks=False, low=1915, high=None)  # 3/4 of V/W, two hops
 
 
 def test_how_many_chips_reducing_can_use() -> None:
     made = question_4(REDUCED, 512)
     assert texts(made)[1] == "AllReduce_X Z[B, F]{U_X} -> Z[B, F]"
     (balance,) = (one for one in made.choices[0].balances() if one.dim == "D")
-    assert (balance.book, balance.talks_below) == (20_400, True)  # at |X| = 4
-    assert near(4 * 8192 / balance.book, 1.60627)
+    assert balance.book == Stretch(talks=True, low=None, high=20_399)  # at |X| = 4
+    assert near(4 * 8192 / 20_400, 1.60627)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shardsim.cost import CostModel, Terms
@@ -256,6 +256,38 @@ def test_transposing_a_product_leaves_the_cost(
     turned = f"B[{b['K']}, {b['J']}] · A[{a['J']}, {a['I']}] -> C[{c['K']}, {c['I']}]"
     assert seconds(planned(plain, topology, extents, policy=policy)) == seconds(
         planned(turned, topology, extents, policy=policy)
+    )
+
+
+SIZES = st.sampled_from([64, 512, 2048, 16384])
+
+
+@given(
+    shardings("IJ"), shardings("JK"), shardings("KL"), shardings("IL"),
+    st.fixed_dictionaries(dict.fromkeys("IJKL", SIZES)), st.sampled_from(Objective),
+)  # fmt: skip
+@example(
+    {"I": "I", "J": "J_XY"}, {"J": "J_XY", "K": "K"}, {"K": "K", "L": "L"}, {"I": "I", "L": "L"},
+    {"I": 64, "J": 16384, "K": 16384, "L": 512}, Objective.TIME,
+)  # fmt: skip
+def test_renaming_the_axes_of_a_chain_leaves_the_cost(
+    a: dict[str, str],
+    b: dict[str, str],
+    c: dict[str, str],
+    d: dict[str, str],
+    extents: dict[str, int],
+    objective: Objective,
+) -> None:
+    """X and Y become Q and P; partial sums over both may be carried on."""
+    topology = machine((4, "line"), (2, "line"))
+    text = (
+        f"A[{a['I']}, {a['J']}] · B[{b['J']}, {b['K']}] · C[{c['K']}, {c['L']}]"
+        f" -> D[{d['I']}, {d['L']}]"
+    )
+    renamed = text.translate({ord("X"): "Q", ord("Y"): "P"})
+    mesh = mesh_of(topology, "Q", "P")
+    assert seconds(planned(text, topology, extents, objective=objective)) == seconds(
+        planned(renamed, topology, extents, mesh=mesh, objective=objective)
     )
 
 

@@ -251,6 +251,7 @@ TYPED = [
     ("x[I] · y[J] -> C[I, J]",) * 2,
     ("A[I, J] · A[J, K] -> A[I, K]",) * 2,
     ("A[I, J] ·_{LOCAL,J} B[J, K] -> C[I, K]", "A[I, J] ·_LOCAL B[J, K] -> C[I, K]"),
+    ("A[I, J] ·_{J,LOCAL} B[I, J] -> C", "A[I, J] ·_{J,LOCAL} B[I, J] -> C"),
     ("A'[I, J] · W_{in}'[J, K'] -> dW_in''[I, K']", "A'[I, J] · W_in'[J, K'] -> dW_in''[I, K']"),
     (r"A^\prime[I, J] · W_\text{in}[J] -> [I]", "A'[I, J] · W_in[J] -> [I]"),
     (r"{\bf A}[I, J] · W\_in[J] -> \textcolor{red}{C}[I]", "A[I, J] · W_in[J] -> C[I]"),

@@ -13,6 +13,7 @@ ON = ("--on", "v5e:4x2")
 JAX = "P(None,'X') · P('X',None) -> P(None,None)"
 OURS = "A[I, J_X] · B[J_X, K] -> C[I, K]"
 DIMS = ("--dims", "I=64,J=64,K=64")
+TYPES = "bf16[8,8@X] · bf16[8@X,4] -> bf16[8,4]"
 
 
 @pytest.mark.parametrize("name", ["plan", "run"])
@@ -77,9 +78,44 @@ BAD = [
     (("plan", "--from", "jax", JAX, *ON), "--dims is missing", ""),
     (("plan", "--from", "jax", JAX, JAX, *ON, *DIMS), "there are 2 arguments", ""),
     (("plan", "--einsum", "ij,jk->ik", OURS, *ON, *DIMS), "--einsum is for another notation", ""),
+    (("show", "P('X:(1)2')", "--from", "jax", *ON), "'X:(1)2' is a part of an axis", "ing:1:3"),
+    (("show", "(R, foo.)", "--from", "dtensor", *ON), "'foo.' is no placement", "ing:1:5"),
+    (
+        ("show", "A: int8[I_X]", *ON, "--dtype", "bf16", "--dims", "I=8"),
+        "the element type is int8 in the text, and bf16 beside it",
+        "",
+    ),
+    (
+        ("plan", "--from", "types", TYPES, *ON, "--dims", "J=8,I=7"),
+        "dimension I is 8 long in the text, and 7 in the dims",
+        "--dims:1:5",
+    ),
+    (("plan", "--from", "dtensor", "RR -> RR", *ON, "--dims", "I=8"), "the sharding does not", ""),
     (("run", "--from", "jax", "P('Q') -> P()", *ON, *DIMS), "axis Q is not in the mesh", "n:1:1"),
     (("run", "--from", "jax", "P('X')", *ON, *DIMS), "the expression needs one arrow", "n:1:1"),
 ]
+
+
+def test_dims_beside_a_text_that_says_some() -> None:
+    both = command("plan", "--from", "types", TYPES, *ON, "--dims", "J=8")
+    assert both == command("plan", "--from", "types", TYPES, *ON)
+    assert both.code == 0
+
+
+def test_each_command_names_its_own_option() -> None:
+    asked = command("plan", "--from", "dtensor", "RR -> RR", *ON, "--dims", "I=8")
+    assert "help: name them: --einsum ij->ij" in asked.err
+    asked = command("show", "--from", "dtensor", "RR", *ON)
+    assert "help: name them: --names I,J" in asked.err
+
+
+@pytest.mark.parametrize("text", ["A[I_{X:(1)2,X:(2)2}, J]", "A[I_{X:(1)4}, J]"])
+def test_parts_that_are_a_whole_axis_are_written_as_one(text: str) -> None:
+    rows = command("show", text, *ON).out.split("In other notations\n")[1].split("\n\n")[0]
+    assert (
+        rows
+        == command("show", "A[I_X, J]", *ON).out.split("In other notations\n")[1].split("\n\n")[0]
+    )
 
 
 @pytest.mark.parametrize(("arguments", "message", "place"), BAD)

@@ -60,7 +60,6 @@ def test_array_knows_its_axes() -> None:
 
 def test_array_with_other_axes() -> None:
     a = array("A[I_XY, J]{U_Z}")
-    assert str(a.without_axes(["X"])) == "A[I_Y, J]{U_Z}"
     assert str(a.with_axes("J", ["W"])) == "A[I_XY, J_W]{U_Z}"
     assert str(a.with_unreduced([])) == "A[I_XY, J]"
 

@@ -30,6 +30,23 @@ def test_several_operands_with_five_axes_go_dot_by_dot() -> None:
     assert np.array_equal(ss.execute(plan, {"A": a, "B": b, "D": d}), a @ b @ d)
 
 
+def test_parts_of_axes_count_as_axes() -> None:
+    """Halves of X and Y, and Z: five parts in play, though three axes are named."""
+    text = "A[I_{X:(1)2}, J_Z] · B[J, K_{Y:(1)2}] · D[K, L] -> C[I, L]"
+    plan = ss.plan(text, topology="v4:4x4x2", dims="I=8,J=8,K=8,L=8")
+    assert len(plan.choices) == 2
+
+
+def test_axes_of_one_chip_do_not_count() -> None:
+    text = "A[I_X, J_Y] · B[J_Z, K_W] · D[K_V, L] -> C[I_X, L]"
+    settings = {"topology": "v5e:16", "dims": "I=64,J=4096,K=8192,L=64"}
+    sizes = {"X": 16, "Y": 1, "Z": 1, "W": 1, "V": 1}
+    many = ss.plan(text, mesh=sizes, **settings)
+    one = ss.plan("A[I_X, J] · B[J, K] · D[K, L] -> C[I_X, L]", mesh={"X": 16}, **settings)
+    assert len(many.choices) == 1
+    assert [s.seconds for s in many.steps] == [s.seconds for s in one.steps]
+
+
 def test_more_axes_are_refused_with_a_way_out() -> None:
     mesh = {**FIVE, "U": 2}
     with pytest.raises(PlanError, match="6 axes, or parts of axes, are in play") as caught:

@@ -6,7 +6,7 @@ import pytest
 
 import shardsim as ss
 from shardsim.planner import Choice, Plan
-from shardsim.planner.choices import Balance
+from shardsim.planner.choices import Balance, Stretch
 
 
 def choice(text: str, dims: str, on: str = "v5e:4x4", **settings: object) -> Choice:
@@ -17,6 +17,8 @@ def choice(text: str, dims: str, on: str = "v5e:4x4", **settings: object) -> Cho
 def labels(made: Choice) -> list[str]:
     return [way.label for way in made.alternatives]
 
+
+Ends = tuple[bool, int | None, int | None]
 
 ALL_REDUCE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
 SQUARE = "I=8192,J=8192,K=8192"
@@ -62,9 +64,10 @@ def test_the_json_of_a_choice() -> None:
         "below": "AllGather_X of A, AllToAll_X of B, AllGather_X of C", "above": None,
     }  # fmt: skip
     assert entry["balances"][1] == {
-        "dim": "J", "exact": 26302, "book": 17512, "communication_longer": "below",
-        "communication_longer_now": True,
-    }  # fmt: skip
+        "dim": "J",
+        "exact": {"communication_longer": True, "from": None, "to": 26301},
+        "book": {"communication_longer": True, "from": None, "to": 17511},
+    }
     first = entry["alternatives"][0]
     assert first["chosen"] is True
     assert first["flops_per_chip"] == 8192**3 // 2
@@ -86,7 +89,7 @@ def test_the_json_of_a_choice() -> None:
         (
             "A[I_X, J] · B[J, K_X] -> C",
             {},
-            "the result is left open: C[I, K_X] costs least",
+            "the sharding of C is left open: C[I, K_X] costs least",
         ),
         (
             "A[I, J_X] · B[J, K_Y] -> C[I, K_Y]",
@@ -180,8 +183,7 @@ def test_parts_of_an_axis_with_the_same_reason(text: str, starts: list[str]) -> 
 def test_a_departure_from_the_rules_is_told_with_both_prices() -> None:
     made = choice("A[I, J_X] · B[J_Y, K] -> C[I, K]", "I=4096,J=4096,K=1024")
     assert not made.chosen.textbook
-    assert made.textbook is not None
-    assert made.textbook.textbook
+    assert any(way.textbook for way in made.alternatives)
     assert (
         "the plan departs from these rules, which would cost 879 µs instead of 172 µs"
         in made.reasons
@@ -246,8 +248,65 @@ def test_where_communication_takes_as_long_as_the_matmul() -> None:
     made = choice("X[B, D] · Y[D_X, F] -> Z[B, F]", "B=512,D=8192,F=32768", "v5p:4x4x4",
                   policy="textbook")  # fmt: skip
     assert made.balances()[0] == Balance(
-        dim="B", exact=1915, book=2550, talks_below=True, talks=True
+        dim="B",
+        exact=Stretch(talks=True, low=None, high=1914),
+        book=Stretch(talks=True, low=None, high=2549),
     )
+
+
+def test_a_stretch_has_two_ends_where_both_sides_change() -> None:
+    """Few rows: HBM binds the matmul; many: the matmul grows faster than the latency."""
+    made = choice("A[I, J_X] · B[J_X, K] -> C[I, K]", "I=512,J=28672,K=1024", "v5e:4x4",
+                  policy="textbook")  # fmt: skip
+    (balance,) = (one for one in made.balances() if one.dim == "I")
+    low, high = balance.exact.low, balance.exact.high
+    assert balance.exact.talks
+    assert low is not None
+    assert high is not None
+    for rows, talks in [(low - 1, False), (low, True), (high, True), (high + 1, False)]:
+        there = choice("A[I, J_X] · B[J_X, K] -> C[I, K]", f"I={rows},J=28672,K=1024", "v5e:4x4",
+                       policy="textbook").chosen  # fmt: skip
+        times = [0, 0]
+        for one in there.steps:
+            times[one.op == "matmul"] += one.seconds  # type: ignore[call-overload]
+        assert (times[0] > times[1]) is talks
+
+
+@pytest.mark.parametrize(
+    ("exact", "book", "said"),
+    [
+        ((True, None, 1914), (True, None, 2549), "communication-bound while B < 1,915 (2,550 "),
+        ((False, 1915, None), (False, 2550, None), "compute-bound while B >= 1,915 (2,550 by "),
+        ((True, 246, 960), (True, 7, 9), "communication-bound from B = 246 to 960 (7 to 9 by "),
+        ((True, None, None), (True, 9, None), "by the book's formulas, communication-bound while "
+         "B > 8 (exactly: always)"),
+        ((True, None, None), (False, None, 9), "by the book's formulas, compute-bound while "
+         "B <= 9 (exactly: never)"),
+        ((True, None, 9), (False, 4, None), "communication-bound while B < 10\n"
+         "by the book's formulas, compute-bound while B >= 4"),
+        ((True, 9, None), (True, None, None), "communication-bound while B > 8"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_balance(exact: Ends, book: Ends, said: str) -> None:
+    from shardsim.report.ways import balance_sentences
+
+    def stretch(ends: Ends) -> Stretch:
+        return Stretch(talks=ends[0], low=ends[1], high=ends[2])
+
+    balance = Balance(dim="B", exact=stretch(exact), book=stretch(book))
+    assert "\n".join(balance_sentences(balance)).startswith(said)
+
+
+def test_balances_are_of_the_times_that_plans_are_ranked_by() -> None:
+    made = choice("A[I, J_X] · B[J_X, K] -> C[I, K]", "I=1024,J=58000,K=1024", "slow-link-4x4")
+    (balance,) = (one for one in made.balances() if one.dim == "J")
+    matmul = sum(step.seconds for step in made.chosen.steps if step.op == "matmul")
+    assert balance.exact.talks is (made.chosen.estimate - matmul > matmul)
+
+
+def test_a_local_product_leaves_its_sums() -> None:
+    made = choice("A[I, J_X] ·_LOCAL B[J_X, K] -> C", "I=64,J=64,K=64")
+    assert made.reasons[0].endswith("multiply locally, then leave the partial sums to the result")
 
 
 def test_nothing_flips_without_communication() -> None:
