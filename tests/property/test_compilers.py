@@ -32,6 +32,8 @@ from tests.machines import CHIP, machine
 DATA = Path(__file__).parents[1] / "data" / "compiler_plans.jsonl"
 PARTS = 16
 
+pytestmark = pytest.mark.fixed
+
 
 class Row(NamedTuple):
     """One einsum, and the (bytes, FLOPs) of three compilers' plans."""

@@ -60,6 +60,7 @@ def test_every_placement_on_one_axis(kind: str, policy: Policy) -> None:
         assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b), text
 
 
+@pytest.mark.fixed
 @pytest.mark.parametrize("part", range(4))
 def test_every_placement_on_two_axes(part: int) -> None:
     topology = machine((4, "ring"), (2, "line"))
@@ -69,6 +70,7 @@ def test_every_placement_on_two_axes(part: int) -> None:
         assert np.array_equal(execute(plan, {"A": a, "B": b}), a @ b), text
 
 
+@pytest.mark.fixed
 @pytest.mark.parametrize("part", range(2))
 def test_every_placement_on_two_axes_alike(part: int) -> None:
     """Of one switch, where any two chips may exchange blocks."""
@@ -96,6 +98,7 @@ def placed(rng: random.Random, name: str, dims: str, axes: str) -> Array:
     )
 
 
+@pytest.mark.fixed
 @pytest.mark.parametrize("kind", ["ring", "line", "switch"])
 @pytest.mark.parametrize(
     ("name", "sizes", "count"),

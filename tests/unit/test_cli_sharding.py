@@ -97,7 +97,7 @@ BAD = [
 
 
 def test_dims_beside_a_text_that_says_some() -> None:
-    both = command("plan", "--from", "types", TYPES, *ON, "--dims", "J=8")
+    both = command("plan", "--from", "types", TYPES, *ON, "--dims", "I=8")
     assert both == command("plan", "--from", "types", TYPES, *ON)
     assert both.code == 0
 
