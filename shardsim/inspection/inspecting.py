@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from shardsim.dialects import Naming, Said, read_dialect, translate
-from shardsim.errors import NotationError, Source
+from shardsim.errors import NotationError, ShardingError, Source
 from shardsim.notation import Array, parse_array
 from shardsim.notation.tokens import cut
 from shardsim.placement import check_axes, chips_of, grid, local_shape, replication, ways
@@ -162,5 +162,8 @@ def inspect_sharding(
         array = replace(array, dtype=dtype or _DEFAULT)
     one = Inspection(array=array, sizes=sizes, machine=machine, extents=known)
     if known:
-        local_shape(array, sizes, known)  # says which extent is missing, or does not divide
+        try:
+            local_shape(array, sizes, known)  # says which extent is missing, or does not divide
+        except ShardingError as error:
+            raise error.at(source.place(0, max(1, len(source.text)))) from None
     return one

@@ -64,7 +64,7 @@ BAD = [
     (("show", "A[I, J_{X:(1)3}]", *ON), "X:(1)3 is no part of X: the size of X", "sharding:1:6"),
     (("show", "A[I]{U_Z}", *ON), "axis Z is not in the mesh; the mesh has X, Y", "sharding:1:1"),
     (("show", "A[I_X", *ON), "expected ',' or ']' to close the dimensions of A", "sharding:1:6"),
-    (("show", "A[I_X]", *ON, "--dims", "I=6"), "dimension I of 6 cannot be cut into 4", ""),
+    (("show", "A[I_X]", *ON, "--dims", "I=6"), "dimension I of 6 cannot be cut into 4", "ing:1:1"),
     (("show", "A[I_X]", *ON, "--dims", "I"), "expected one NAME=NUMBER", "dims:1:1"),
     (("show", "A[I_X]", *ON, "--dtype", "u9"), "'u9' is no dtype", ""),
     (("show", "A[I_X]", *ON, "--names", "B"), "--names is for another notation", ""),
