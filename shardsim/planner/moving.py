@@ -79,8 +79,6 @@ class ArrayMoves:
         self._costs: dict[tuple[object, ...], int] = {}
         self._least: dict[tuple[object, ...], int] = {}
         self._even: dict[tuple[int, tuple[str, ...]], bool] = {}
-        self._forwards: dict[tuple[Layout, object], Paths] = {}
-        self._backwards: dict[Layout | None, Paths] = {}
 
     def layout(self) -> Layout:
         """The array's own layout."""
@@ -88,10 +86,7 @@ class ArrayMoves:
 
     def forwards(self, start: Layout, kinds: frozenset[MoveKind] | None = None) -> Paths:
         """Cheapest ways from a layout; `kinds`: by some moves only."""
-        key = (start, kinds)
-        if key not in self._forwards:
-            self._forwards[key] = self.from_all({start: 0}, kinds)
-        return self._forwards[key]
+        return self.from_all({start: 0}, kinds)
 
     def from_all(
         self, starts: Mapping[Layout, int], kinds: frozenset[MoveKind] | None = None
@@ -117,24 +112,21 @@ class ArrayMoves:
 
     def backwards(self, goal: Layout | None) -> Paths:
         """Cheapest ways to a layout; None: to any without partial sums."""
-        if goal not in self._backwards:
-            names = frozenset(self.atoms.names)
-            cut = goal.used if self.plain and goal is not None else names
+        names = frozenset(self.atoms.names)
+        cut = goal.used if self.plain and goal is not None else names
 
-            def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
-                edges = (
-                    self._edge(before, before, move)
-                    for before, move in moves_to(layout, self.atoms.names)
-                    if (move.kind is not None or cut.issuperset(move.axes))
-                    and self.is_possible(before)
-                )
-                return edges, self._permutes(layout, names, forwards=False)
+        def walk(layout: Layout) -> tuple[Iterable[Edge], Late | None]:
+            edges = (
+                self._edge(before, before, move)
+                for before, move in moves_to(layout, self.atoms.names)
+                if (move.kind is not None or cut.issuperset(move.axes)) and self.is_possible(before)
+            )
+            return edges, self._permutes(layout, names, forwards=False)
 
-            dims = len(self.sharded.array.dims)
-            open_goals = (Layout(cuts) for cuts in layouts(self.atoms.names, dims))
-            goals = filter(self.is_possible, open_goals) if goal is None else (goal,)
-            self._backwards[goal] = Paths(dict.fromkeys(goals, 0), walk, self.worth.both)
-        return self._backwards[goal]
+        dims = len(self.sharded.array.dims)
+        open_goals = (Layout(cuts) for cuts in layouts(self.atoms.names, dims))
+        goals = filter(self.is_possible, open_goals) if goal is None else (goal,)
+        return Paths(dict.fromkeys(goals, 0), walk, self.worth.both)
 
     def _edge(self, to: Layout, before: Layout, move: Move) -> Edge:
         """A move in the graph; a collective that is not priced yet, by what it takes at least."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.errors import InputError, Place, PlanError, Source
@@ -236,11 +237,6 @@ class _Planner:
         )
         return _renamed(value, statement.result.dim_names)
 
-    def _bind(self, array: Array) -> ShardedArray:
-        """An array whose dimensions may have names that only this plan gives."""
-        dtype = self.program.dtypes.of(array)
-        return bind(array, self.program.mesh, self.extents, dtype)
-
     def _dot(
         self,
         statement: Contraction,
@@ -261,9 +257,9 @@ class _Planner:
             operands=operands,
             names=names,
             summed=summed,
-            result=self._bind(array),
+            result=_bound(self.program, self.extents, array),
             is_open=is_open,
-            product=self._intermediate,
+            product=partial(_product, self.program, self.extents),
             product_names=self._names(len(operands) - 2),
             number=self.numbers,
             most_flops=self.asked.most_flops,
@@ -307,10 +303,6 @@ class _Planner:
         found = tuple(itertools.islice(free, count))
         self.taken.update(found)
         return found
-
-    def _intermediate(self, name: str, dims: tuple[str, ...]) -> ShardedArray:
-        """The array of such a product, in no layout."""
-        return self._bind(Array(name=name, dims=tuple(Dim(dim) for dim in dims)))
 
     def _collective(self, statement: Collective) -> Value:
         value = self._operand(statement.operand)
@@ -362,6 +354,18 @@ class _Planner:
             "the minor-most axes of a dimension move first",
             "name the axes in the order in which they move",
         )
+
+
+def _bound(program: Program, extents: Mapping[str, int], array: Array) -> ShardedArray:
+    """An array whose dimensions may have names that only this plan gives."""
+    return bind(array, program.mesh, extents, program.dtypes.of(array))
+
+
+def _product(
+    program: Program, extents: Mapping[str, int], name: str, dims: tuple[str, ...]
+) -> ShardedArray:
+    """The array of a product that no statement names, in no layout."""
+    return _bound(program, extents, Array(name=name, dims=tuple(Dim(dim) for dim in dims)))
 
 
 def _letters() -> Iterator[str]:

@@ -19,7 +19,7 @@ from shardsim.vocabulary import CollectiveKind
 
 if TYPE_CHECKING:
     from shardsim.planner.choices import Balance, Flip
-    from shardsim.planner.layout import Layout, Move, MoveKind
+    from shardsim.planner.layout import Layout, MoveKind
     from shardsim.sharding import ShardedArray
     from shardsim.vocabulary import Objective
 
@@ -74,20 +74,28 @@ class Resharding:
     def _goal(self) -> Layout:
         return layout_of(self.array, self._moves.atoms)
 
+    def _cheapest(self, kinds: frozenset[MoveKind] | None) -> Alternative | None:
+        """The cheapest way by some moves; None where there is none."""
+        paths = self._moves.forwards(self._moves.layout(), kinds)
+        if paths.to(self._goal) is None:
+            return None
+        _, moves = paths.way(self._goal)
+        return Alternative(steps=self._moves.steps(self.value, moves, self.number), textbook=True)
+
+    @cached_property
+    def _best(self) -> Alternative | None:
+        return self._cheapest(self.kinds)
+
     @property
     def is_possible(self) -> bool:
         """Whether there is a way."""
-        return self._moves.forwards(self._moves.layout(), self.kinds).to(self._goal) is not None
+        return self._best is not None
 
-    @cached_property
+    @property
     def chosen(self) -> Alternative:
-        """The cheapest way."""
-        paths = self._moves.forwards(self._moves.layout(), self.kinds)
-        assert paths.to(self._goal) is not None
-        return self._alternative(paths.way(self._goal)[1])
-
-    def _alternative(self, moves: tuple[Move, ...]) -> Alternative:
-        return Alternative(steps=self._moves.steps(self.value, moves, self.number), textbook=True)
+        """The cheapest way, where there is one."""
+        assert self._best is not None
+        return self._best
 
     def _ways(self) -> list[Alternative]:
         """By gathers and slices alone, and without permutes; none where the moves are given."""
@@ -95,12 +103,10 @@ class Resharding:
             {CollectiveKind.ALL_GATHER, CollectiveKind.ALL_REDUCE, None}
         )
         no_permutes: frozenset[MoveKind] = frozenset({*CollectiveKind, None})
-        ways = []
-        for kinds in (gathers, no_permutes) if self.kinds is None else ():
-            paths = self._moves.forwards(self._moves.layout(), kinds)
-            if paths.to(self._goal) is not None:
-                ways.append(self._alternative(paths.way(self._goal)[1]))
-        return ways
+        if self.kinds is not None:
+            return []
+        found = map(self._cheapest, (gathers, no_permutes))
+        return [way for way in found if way is not None]
 
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
