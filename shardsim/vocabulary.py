@@ -11,6 +11,7 @@ __all__ = [
     "CollectiveKind",
     "DimensionKind",
     "Dtype",
+    "Form",
     "IdleAxes",
     "LatencyModel",
     "Objective",
@@ -169,10 +170,40 @@ class LatencyModel(StrEnum):
 
 
 class Overlap(StrEnum):
-    """When a step may start: `none` after the step before it, `async` when its inputs are there."""
+    """How steps may overlap.
+
+    `none`: a step starts after the step before it. `async`: when its inputs are there.
+    `decomposed`: the same, and each collective that feeds a matmul or is fed by one is done in ring
+    steps, with a part of the matmul in each. `auto`: the same where that is faster.
+    """
 
     NONE = "none"
     ASYNC = "async"
+    DECOMPOSED = "decomposed"
+    AUTO = "auto"
+
+
+class Form(StrEnum):
+    """How a collective and a matmul are done in ring steps (collective matmul).
+
+    Before a matmul an AllGather, a chunk computed when it is here; after one a ReduceScatter, a
+    chunk sent when it is computed:
+        `own_chunk_first`: both ways, beginning with the chunk that is here (ReduceScatter: ending
+        with the one that stays here).
+        `half_chunks`: half of every chunk all the way round, each way.
+        `pairs`: both ways, two chunks a step.
+        `one_direction`: one way round, a chunk a step.
+        `unpipelined`: ReduceScatter only: a chunk is computed when the sum that it joins is here.
+    After a matmul an AllReduce:
+        `chunks`: the matmul in parts, each reduced while the next is computed.
+    """
+
+    OWN_CHUNK_FIRST = "own_chunk_first"
+    HALF_CHUNKS = "half_chunks"
+    PAIRS = "pairs"
+    ONE_DIRECTION = "one_direction"
+    UNPIPELINED = "unpipelined"
+    CHUNKS = "chunks"
 
 
 class Policy(StrEnum):

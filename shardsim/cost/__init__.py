@@ -16,6 +16,8 @@ program reads this: the two meet in `comparison` and in the tests, where they mu
     wire.py        bytes on the wire
     book.py        the book's first-order formulas, also as text
     words.py       the closed forms as text
+    matmul.py      the local matmul
+    pipeline.py    a collective and a matmul done together, in ring steps
 """
 
 from __future__ import annotations
@@ -28,17 +30,18 @@ from shardsim.call import Call, Method, make_call
 from shardsim.cost.book import book_seconds
 from shardsim.cost.choice import Wanted, choose_method
 from shardsim.cost.estimate import estimate
+from shardsim.cost.matmul import MatmulPrice, MatmulShape
 from shardsim.cost.relations import exact_terms, relation
-from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
+from shardsim.cost.terms import CollectivePrice, Terms
 from shardsim.cost.wire import wire_bytes
-from shardsim.units import Bytes, Flops
+from shardsim.units import Bytes
 from shardsim.vocabulary import CallKind, Dtype, LatencyModel
 
 if TYPE_CHECKING:
     from shardsim.hardware import Chip
     from shardsim.mesh import Group, Permutation
 
-__all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "Terms", "Wanted"]
+__all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "MatmulShape", "Terms", "Wanted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,12 @@ class CostModel:
     Attributes:
         latency_model: What a hop costs.
         wanted: What is asked of the collectives' methods.
+        tile: The side of the matrix unit: matmuls are padded to multiples of it.
     """
 
     latency_model: LatencyModel = LatencyModel.ADDITIVE
     wanted: Wanted = field(default_factory=Wanted)
+    tile: int = 1
 
     def method(self, kind: CallKind, group: Group, size: Bytes) -> Method:
         """The method of a collective of V = `size` bytes."""
@@ -78,18 +83,18 @@ class CostModel:
             wire_bytes=wire_bytes(call),
         )
 
-    def matmul(
-        self, flops: Flops | Fraction, traffic: Bytes, dtype: Dtype, chip: Chip
-    ) -> MatmulPrice:
+    def matmul(self, shape: MatmulShape, traffic: Bytes, dtype: Dtype, chip: Chip) -> MatmulPrice:
         """The roofline of a local matmul.
 
         Args:
-            flops: On one chip: twice the product of the local extents of all its dimensions.
+            shape: Its local extents.
             traffic: Bytes between HBM and the chip: local operands read, local result written.
             dtype: The type it is computed in.
             chip: Peak FLOP/s and HBM bandwidth.
         """
+        flops = Fraction(shape.padded(self.tile).flops)
         return MatmulPrice(
-            compute=Fraction(flops) / chip.peak(dtype),
+            compute=flops / chip.peak(dtype),
             memory=Fraction(traffic) / chip.hbm_bandwidth,
+            waste=1 - shape.flops / flops if flops else Fraction(0),
         )

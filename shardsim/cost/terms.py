@@ -13,7 +13,7 @@ from shardsim.vocabulary import LatencyModel, Relation
 if TYPE_CHECKING:
     from shardsim.call import Call
 
-__all__ = ["NOTHING", "CollectivePrice", "MatmulPrice", "Terms", "later", "sum_of_largest"]
+__all__ = ["NOTHING", "CollectivePrice", "Terms", "later", "sum_of_largest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +75,6 @@ class CollectivePrice:
         from shardsim.cost.words import exact_in_words  # here, since it needs this module
 
         return exact_in_words(self.call, self.latency_model)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatmulPrice:
-    """What a local matmul costs on one chip: seconds by FLOPs, by HBM traffic, and the larger."""
-
-    compute: Seconds
-    memory: Seconds
-
-    @property
-    def seconds(self) -> Seconds:
-        """The roofline: max(FLOPs / peak, bytes / HBM bandwidth)."""
-        return max(self.compute, self.memory)
 
 
 def sum_of_largest(first: Fraction, count: int, unit: Seconds, floor: Seconds) -> Terms:

@@ -18,6 +18,9 @@ Channel = tuple[int, int, int]
 Rank = tuple[int, ...]
 """Of a request: the step it is for, then what tells requests of one step apart."""
 
+Urgency = tuple[float, ...]
+"""What is served first: the least."""
+
 AFTER_ALL_ELSE = EventPriority(2)
 
 
@@ -41,7 +44,7 @@ class Server:
 
     def __init__(self, env: simpy.Environment) -> None:
         self._env = env
-        self._queue: list[tuple[Rank, Rank, simpy.Event]] = []
+        self._queue: list[tuple[Urgency, Rank, simpy.Event]] = []
         self._busy = False
         self._deciding = False
 
@@ -57,10 +60,10 @@ class Server:
         self._busy = False
         self._decide_later()
 
-    def _urgency(self, rank: Rank) -> Rank:
+    def _urgency(self, rank: Rank) -> Urgency:
         """What is served first: the least."""
         del rank
-        return (int(self._env.now),)
+        return (self._env.now,)
 
     def _is_due(self) -> bool:
         """Whether the first in the queue may be served at all."""
@@ -103,8 +106,8 @@ class InOrder(Server):
             self._left.append((step, left - 1))
         super().release()
 
-    def _urgency(self, rank: Rank) -> Rank:
-        return (rank[0], int(self._env.now))
+    def _urgency(self, rank: Rank) -> Urgency:
+        return (rank[0], self._env.now)
 
     def _is_due(self) -> bool:
         return self._queue[0][1][0] == self._left[-1][0]

@@ -1,64 +1,78 @@
 """Runs a plan hop by hop on a topology: SimPy processes on integer ticks.
 
 One process for each chip and lane of a collective, for each message on its further hops, and for
-each chip's local matmul. A message holds what its hop goes over (a link; at a switch a port out and
-a port in) for size / bandwidth and arrives one latency later (`additive`), or holds it for the
-larger of the two and arrives then (`floor`). Between hops it is stored whole. In a plan, a core or
-a link does the steps that use it in the order of the program. Nothing here knows a closed form.
+each chip's local matmul, or its parts where a collective goes with it. A message holds what its hop
+goes over (a link; at a switch a port out and a port in) for size / bandwidth and arrives one
+latency later (`additive`), or holds it for the larger of the two and arrives then (`floor`).
+Between hops it is stored whole. In a plan, a core or a link does the steps that use it in the order
+of the program. Nothing here knows a closed form.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import simpy
 
 from shardsim.call import Call
 from shardsim.collectives import StepProgram, has_switch_program, program_of
+from shardsim.collectives.attached import Work, attached_to
+from shardsim.engine.cores import Cores, in_whole_ticks
 from shardsim.engine.resources import Inbox, InOrder, Server
 from shardsim.errors import SimulationError
 from shardsim.planner import CollectiveStep, MatmulStep, Plan, SliceStep
-from shardsim.timeline import Activity, Core, Interval, Message, Timeline
+from shardsim.timeline import Activity, Core, Interval, Message
 from shardsim.topology import spot
-from shardsim.vocabulary import LatencyModel, Overlap
+from shardsim.vocabulary import Form, LatencyModel, Overlap
 
 if TYPE_CHECKING:
     from shardsim.collectives import Lane, Need, Send
+    from shardsim.collectives.attached import Attached
     from shardsim.hardware import Link
+    from shardsim.planner.decomposition import Decomposition
     from shardsim.planner.steps import Step
-    from shardsim.timeline import Track
+    from shardsim.timeline import Timeline, Track
     from shardsim.topology import Coordinate, Hop, Topology
+    from shardsim.units import Seconds
 
 __all__ = ["simulate", "simulate_calls"]
 
 Process = Generator[simpy.Event, Any, None]
 Order = Callable[[Sequence[Any]], Sequence[Any]]
 Programs = Callable[[Call, "Coordinate"], StepProgram]
-Waiter = tuple[int, "Coordinate", tuple[int, int, int]]
+Waiter = tuple[int, "Coordinate", tuple[int, int, int], int]
+"""A step, a chip, what in it waits (a channel on which it sends, or one of the two below), and the
+number of the message or part."""
 
 MOST_LINES = 20
 RECEIVER = (-1, 0, 0)
-"""In place of a channel, who waits for a result and not to send."""
+"""In place of a channel: who waits for a result and not to send."""
+CORE = (-2, 0, 0)
+"""In place of a channel: a core, and the parts of a matmul that it has done."""
 
 
 def simulate(
     plan: Plan,
     overlap: Overlap = Overlap.ASYNC,
     *,
+    slowdown: Fraction = Fraction(1),
+    prefetch: int | None = None,
     programs: Programs | None = None,
     order: Order | None = None,
 ) -> Timeline:
     """Simulates a plan.
 
     Args:
-        plan: What to run; its topology and latency model are used.
-        overlap: `none`: a step starts when every chip has finished the step before it. `async`: it
+        plan: What to run; its topology, its latency model, and what it does together are used.
+        overlap: `none`: a step starts when every chip has finished the step before it. Others: it
             starts on a chip as soon as its inputs are there; a core or a link that several steps
             use does them in the order of the program.
+        slowdown: A core takes so many times as long while its chip takes part in a collective.
+        prefetch: How many statements ahead inputs may be gathered; None: as far as there are any.
         programs: The step program of a call at a chip; by default the project's own.
         order: Reorders the processes before they are created; changes nothing.
 
@@ -68,15 +82,21 @@ def simulate(
     Raises:
         SimulationError: a deadlock; it says who waits for what.
     """
+    in_order = overlap is not Overlap.NONE
+    if not in_order and plan.decomposed:
+        raise AssertionError("steps that are done together cannot follow each other")
+    ahead = prefetch if in_order else None
     return _Simulation(
         plan.mesh.topology,
         plan.steps,
-        plan.dependencies(),
+        plan.dependencies() if ahead is None else plan.dependencies_within(ahead),
         latency_model=plan.latency_model,
         overlap=overlap,
         programs=programs,
         order=order,
-        in_order=overlap is Overlap.ASYNC,
+        in_order=in_order,
+        decomposed=plan.decomposed,
+        slowdown=slowdown,
     ).run()
 
 
@@ -165,6 +185,8 @@ class _Simulation:
         programs: Programs | None,
         order: Order | None,
         in_order: bool,
+        decomposed: Sequence[Decomposition] = (),
+        slowdown: Fraction = Fraction(1),
     ) -> None:
         self.topology = topology
         self.steps = steps
@@ -174,7 +196,11 @@ class _Simulation:
         self.programs = programs or program_of
         self.order = order or list
         self.env = simpy.Environment()
+        self.with_matmul = {pair.collective: pair for pair in decomposed}
+        self.with_collective = {pair.matmul: pair for pair in decomposed}
+        self.together = {frozenset((pair.collective, pair.matmul)) for pair in decomposed}
         self.chips: list[Coordinate] = sorted(topology.coordinates())
+        self.cores = Cores(self.env, slowdown)
         self.servers: dict[Track, Server] = {}
         self.parts: list[dict[Coordinate, _Part]] = [
             {chip: _Part(self.env) for chip in self._participants(step)} for step in steps
@@ -186,7 +212,7 @@ class _Simulation:
         self.intervals: list[Interval] = []
         self.barriers: dict[int, simpy.Event] = {}
         self.durations: dict[tuple[int, Fraction, Link], tuple[int, int]] = {}
-        self.waiting: dict[Waiter, tuple[int | None, Need]] = {}
+        self.waiting: dict[Waiter, tuple[int, Need]] = {}
 
     def _participants(self, step: Step | Call) -> list[Coordinate]:
         """The chips that take part in a step, and switches that do."""
@@ -209,16 +235,13 @@ class _Simulation:
         if not all(part.done.triggered for parts in self.parts for part in parts.values()):
             raise self._deadlock()
         real = set(self.chips)
-        return Timeline(
-            ticks_per_second=self.ticks_per_second,
-            intervals=tuple(sorted(self.intervals)),
-            activities=tuple(
-                Activity(index, chip, part.start, part.end)
-                for index, parts in enumerate(self.parts)
-                for chip, part in parts.items()
-                if chip in real
-            ),
-        )
+        activities = [
+            Activity(index, chip, part.start, part.end)
+            for index, parts in enumerate(self.parts)
+            for chip, part in parts.items()
+            if chip in real
+        ]
+        return in_whole_ticks(self.ticks_per_second, sorted(self.intervals), activities)
 
     # Ways and durations.
 
@@ -242,17 +265,29 @@ class _Simulation:
     def _hops(self, index: int, call: Call) -> Iterator[tuple[Fraction, tuple[Hop, ...]]]:
         """Of every message of a collective: its share of V, and the hops it takes."""
         for chip in self.parts[index]:
-            program = self.programs(call, chip)
+            program = self._program(index, call, chip)
             for lane in program.lanes:
                 for send in lane.sends:
                     yield send.size / program.blocks, self._route(index, chip, lane, send)
+
+    def _program(self, index: int, call: Call, chip: Coordinate) -> StepProgram:
+        """The step program of a chip."""
+        if index in self.with_matmul:
+            return self._attached(index, chip).program
+        return self.programs(call, chip)
+
+    def _attached(self, index: int, chip: Coordinate) -> Attached:
+        """The step program of a chip, with the matmul that goes with it."""
+        pair, call = self.with_matmul[index], call_of(self.steps[index])
+        assert call is not None
+        return attached_to(call, chip, pair.form, pair.parts)
 
     def _common_denominator(self) -> int:
         denominators = {1}
         for index, step in enumerate(self.steps):
             call = call_of(step)
             if isinstance(step, MatmulStep):
-                denominators.add(step.seconds.denominator)
+                denominators.add(self._work_seconds(index, step).denominator)
             if call is None:
                 continue
             denominators.add(call.launch.denominator)
@@ -269,13 +304,24 @@ class _Simulation:
             call = call_of(step)
             if isinstance(step, MatmulStep):
                 for chip in self.parts[index]:
-                    requests[Core(chip)][index] += 1
+                    requests[Core(chip)][index] += len(self._works(index, chip))
             elif call is not None:
                 for _, hops in self._hops(index, call):
                     for hop in hops:
                         for track in hop.tracks:
                             requests[track][index] += 1
         return requests
+
+    def _works(self, index: int, chip: Coordinate) -> tuple[Work, ...]:
+        """The parts in which a chip does a matmul."""
+        if index in self.with_collective:
+            return self._attached(self.with_collective[index].collective, chip).works
+        return (Work(0),)
+
+    def _work_seconds(self, index: int, step: MatmulStep) -> Seconds:
+        """What each of them takes."""
+        pair = self.with_collective.get(index)
+        return step.seconds if pair is None else pair.part_seconds
 
     def _ticks(self, seconds: Fraction) -> int:
         ticks = seconds * self.ticks_per_second
@@ -294,7 +340,7 @@ class _Simulation:
                 processes = [self._multiply(index, chip, step)]
             case _:
                 assert call is not None
-                program = self.programs(call, chip)
+                program = self._program(index, call, chip)
                 processes = [self._send(index, chip, call, program, lane) for lane in program.lanes]
                 processes.append(self._receive(index, chip, program))
         part.pending = len(processes)
@@ -306,11 +352,17 @@ class _Simulation:
         if self.overlap is Overlap.NONE:
             yield self._barrier(index)
         else:
-            earlier = (self.parts[i].get(chip) for i in self.dependencies[index])
-            yield self.env.all_of([p.value for p in earlier if p is not None])
+            earlier = [
+                (self.parts[i][chip], {i, index} in self.together)
+                for i in self.dependencies[index]
+                if chip in self.parts[i]
+            ]
+            yield self.env.all_of([p.ready if alike else p.value for p, alike in earlier])
         part.start = self._now()
-        if call is not None and call.launch:
-            yield self.env.timeout(self._ticks(call.launch))
+        if call is not None:
+            self.cores.talk(chip)
+            if call.launch and index not in self.with_matmul:
+                yield self.env.timeout(self._ticks(call.launch))
         part.ready.succeed()
 
     def _barrier(self, index: int) -> simpy.Event:
@@ -327,17 +379,51 @@ class _Simulation:
         part.finish(self._now())
 
     def _multiply(self, index: int, chip: Coordinate, step: MatmulStep) -> Process:
+        """All at once, or each part when the messages that it needs are here."""
         part, track = self.parts[index][chip], Core(chip)
-        core = self._server(track)
+        core, ticks = self._server(track), self._ticks(self._work_seconds(index, step))
+        pair = self.with_collective.get(index)
         yield part.ready
-        yield core.request((index,))
-        start = self._now()
-        yield self.env.timeout(self._ticks(step.seconds))
-        end = self._now()
-        self.intervals.append(Interval(track, start, end, end, index))
-        core.release()
+        for number, work in enumerate(self._works(index, chip)):
+            if pair is not None:
+                yield from self._arrived(
+                    pair.collective, chip, work.needs, (index, chip, CORE, number)
+                )
+            yield core.request((index, number))
+            start = self._now()
+            yield from self.cores.work(chip, ticks)
+            end = self._now()
+            self.intervals.append(Interval(track, start, end, end, index))
+            core.release()
+            self._tell(pair, chip)
         part.value.succeed()
         part.finish(end)
+
+    def _tell(self, pair: Decomposition | None, chip: Coordinate) -> None:
+        """One more part is done: messages that wait for it may go.
+
+        Where each part has a collective of its own, that one is launched now.
+        """
+        if pair is None:
+            return
+        inbox, call = self.parts[pair.matmul][chip].inbox, call_of(self.steps[pair.collective])
+        if pair.form is Form.CHUNKS and call is not None and call.launch:
+            launched = self.env.timeout(self._ticks(call.launch))
+            assert launched.callbacks is not None
+            launched.callbacks.append(lambda _: inbox.put(CORE))
+        else:
+            inbox.put(CORE)
+
+    def _arrived(
+        self, index: int, chip: Coordinate, needs: Iterable[Need], waiter: Waiter
+    ) -> Process:
+        """Waits until the messages of a step are here."""
+        inbox = self.parts[index][chip].inbox
+        for need in needs:
+            if not inbox.has(need.channel, need.count):
+                self.waiting[waiter] = (index, need)
+                yield inbox.wait(need.channel, need.count)
+                del self.waiting[waiter]
 
     def _send(
         self, index: int, chip: Coordinate, call: Call, program: StepProgram, lane: Lane
@@ -345,14 +431,16 @@ class _Simulation:
         """Sends a lane's messages in order: when what one needs is here and the link is free."""
         part = self.parts[index][chip]
         channel = (*lane.channel,)
-        key = (index, chip, channel)
+        pair = self.with_matmul.get(index)
+        attached = None if pair is None else self._attached(index, chip)
         yield part.ready
         for number, send in enumerate(lane.sends):
-            for need in send.needs:
-                if not part.inbox.has(need.channel, need.count):
-                    self.waiting[key] = (number, need)
-                    yield part.inbox.wait(need.channel, need.count)
-                    del self.waiting[key]
+            yield from self._arrived(index, chip, send.needs, (index, chip, channel, number))
+            if pair is not None and attached is not None:
+                works = self.parts[pair.matmul][chip].inbox
+                yield works.wait(CORE, attached.waits(lane.channel, number))
+                if call.launch and pair.form is not Form.CHUNKS:  # each message by itself
+                    yield self.env.timeout(self._ticks(call.launch))
             flight = _Flight(
                 index,
                 call,
@@ -363,7 +451,7 @@ class _Simulation:
             )
             latency = yield from self._hop(flight, 0)
             self._go_on(flight, latency)
-        part.finish(self._now())
+        self._finish(part, chip)
 
     def _hop(self, flight: _Flight, at: int) -> Generator[simpy.Event, Any, int]:
         """Holds what one hop goes over; gives the ticks from then to the message's arrival.
@@ -416,23 +504,29 @@ class _Simulation:
         return self.durations[key]
 
     def _receive(self, index: int, chip: Coordinate, program: StepProgram) -> Process:
-        """The result is here when every message has arrived."""
-        part, key = self.parts[index][chip], (index, chip, RECEIVER)
+        """The result is here when every message has arrived, and the chip's own part is done."""
+        part = self.parts[index][chip]
         yield part.ready
-        for need in program.receives:
-            self.waiting[key] = (None, need)
-            yield part.inbox.wait(need.channel, need.count)
-            del self.waiting[key]
+        yield from self._arrived(index, chip, program.receives, (index, chip, RECEIVER, 0))
+        if index in self.with_matmul and self.with_matmul[index].matmul < index:
+            yield self.parts[self.with_matmul[index].matmul][chip].value
         part.value.succeed()
+        self._finish(part, chip)
+
+    def _finish(self, part: _Part, chip: Coordinate) -> None:
+        """One of the chip's processes of a collective has ended."""
         part.finish(self._now())
+        if part.done.triggered:
+            self.cores.fall_silent(chip)
 
     def _now(self) -> int:
-        return int(self.env.now)
+        """Ticks: whole ones, until a core that slows down leaves fractions (exact ones)."""
+        return cast("int", self.env.now)
 
     def _deadlock(self) -> SimulationError:
         lines = [
-            self._describe(key, number, need)
-            for key, (number, need) in sorted(self.waiting.items(), key=lambda item: item[0])
+            self._describe(waiter, index, need)
+            for waiter, (index, need) in sorted(self.waiting.items(), key=lambda item: item[0])
         ]
         more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
         return SimulationError(
@@ -440,18 +534,20 @@ class _Simulation:
             (*lines[:MOST_LINES], *more),
         )
 
-    def _describe(self, key: Waiter, number: int | None, need: Need) -> str:
-        index, chip, channel = key
-        step = self.steps[index]
-        call = call_of(step)
+    def _describe(self, waiter: Waiter, index: int, need: Need) -> str:
+        """Who waits for messages of step `index`, for what, and how many have come."""
+        own, chip, channel, number = waiter
+        step, call = self.steps[own], call_of(self.steps[index])
         assert call is not None
-        text = step.text if isinstance(step, CollectiveStep) else call.kind.value
+        text = call.kind.value if isinstance(step, Call) else step.text
         who = f"chip {spot(chip)} in {text}"
-        what = (
-            "to finish"
-            if number is None
-            else f"to send message {number + 1} on {_way(call, channel)}"
-        )
+        match channel:
+            case _ if channel == RECEIVER:
+                what = "to finish"
+            case _ if channel == CORE:
+                what = f"to do part {number + 1}"
+            case _:
+                what = f"to send message {number + 1} on {_way(call, channel)}"
         here = self.parts[index][chip].inbox.arrived[need.channel]
         way = _way(call, need.channel)
         return f"{who} waits {what}: {here} of {need.count} messages have come on {way}"

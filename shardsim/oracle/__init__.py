@@ -13,7 +13,8 @@ import numpy as np
 
 from shardsim.errors import InputErrors, PlanError, ShardingError
 from shardsim.oracle.movement import Turn, run_collective, within
-from shardsim.oracle.values import Shards, assemble, einsum_subscripts, scatter
+from shardsim.oracle.together import multiply, run_together
+from shardsim.oracle.values import Shards, assemble, scatter
 from shardsim.planner import CollectiveStep, MatmulStep, Plan, SliceStep
 
 if TYPE_CHECKING:
@@ -71,10 +72,17 @@ def execute_all(
         value.number: scatter(_padded(given[name], value.sharded), value.sharded)
         for name, value in plan.inputs
     }
-    for step in plan.steps:
+    second = {max(pair.collective, pair.matmul): pair for pair in plan.decomposed}
+    first = {min(pair.collective, pair.matmul) for pair in plan.decomposed}
+    for index, step in enumerate(plan.steps):
+        if index in first:
+            continue
+        if index in second:
+            values |= run_together(plan, second[index], values, pick)
+            continue
         match step:
             case MatmulStep():
-                values[step.result.number] = _multiply(step, values)
+                values[step.result.number] = multiply(step, values)
             case SliceStep():
                 values[step.result.number] = _slice(step, values[step.operand.number])
             case CollectiveStep():
@@ -147,15 +155,6 @@ def _check(plan: Plan, given: Mapping[str, NDArray[Any]]) -> None:
     ]
     if faults:
         raise faults[0] if len(faults) == 1 else InputErrors(tuple(faults))
-
-
-def _multiply(step: MatmulStep, values: Mapping[int, Shards]) -> Shards:
-    names = [value.sharded.array.dim_names for value in step.operands]
-    subscripts = einsum_subscripts(names, step.result.sharded.array.dim_names)
-    operands = [values[value.number] for value in step.operands]
-    return {
-        chip: np.einsum(subscripts, *(shards[chip] for shards in operands)) for chip in operands[0]
-    }
 
 
 def _slice(step: SliceStep, shards: Shards) -> Shards:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from shardsim.call import Call
     from shardsim.collectives import Channel, Piece
+    from shardsim.collectives.attached import Attached, Work
     from shardsim.planner.steps import CollectiveStep
     from shardsim.topology import Coordinate
 
-__all__ = ["Turn", "exchange", "run_collective", "within"]
+__all__ = ["RUBBISH", "Blocks", "CoreWork", "Turn", "exchange", "run_collective", "within"]
 
 RUBBISH = 1_000_003
 
@@ -34,8 +35,8 @@ Block = tuple[int, ...]
 """The place of a block's owner along each segment; AllToAll: from whom, then to whom."""
 
 Blocks = dict[Block, "NDArray[Any]"]
-Turn = tuple["Coordinate", "Channel"]
-"""A chip (or a switch) and one of its lanes."""
+Turn = tuple["Coordinate", "Channel | None"]
+"""A chip (or a switch) and one of its lanes; None: its core."""
 
 
 def run_collective(
@@ -61,13 +62,30 @@ def run_collective(
     return {chip: _join(step, chip, members, blocks[chip], shards[chip]) for chip in members}
 
 
+class CoreWork(Protocol):
+    """What the core of a chip does between the messages of a call."""
+
+    attached: Attached
+
+    def do(self, work: Work) -> None:
+        """Does one part of the matmul, on the blocks as they are now."""
+
+
 def exchange(
     call: Call,
     members: Sequence[Coordinate],
     blocks: dict[Coordinate, Blocks],
     pick: Callable[[Sequence[Turn]], Turn] | None = None,
+    cores: Mapping[Coordinate, CoreWork] | None = None,
 ) -> None:
     """Sends all messages of a call in one group; `blocks` of each chip change in place.
+
+    Args:
+        call: The collective.
+        members: The chips of the group.
+        blocks: What each chip has.
+        pick: See `run_collective`.
+        cores: The matmul that is done together with it, if one is.
 
     Raises:
         SimulationError: no lane may send, and not all is sent.
@@ -80,17 +98,32 @@ def exchange(
         blocks[parties[-1]] = {
             block: np.zeros_like(array) for block, array in blocks[members[0]].items()
         }
-    programs = {chip: program_of(call, chip) for chip in parties}
+    working = cores or {}
+    programs = {
+        chip: working[chip].attached.program if working else program_of(call, chip)
+        for chip in parties
+    }
     lanes = {(chip, lane.channel): lane.sends for chip in parties for lane in programs[chip].lanes}
-    sent = dict.fromkeys(lanes, 0)
+    works = {chip: core.attached.works for chip, core in working.items()}
+    count: dict[Turn, int] = {(chip, None): len(parts) for chip, parts in works.items()}
+    count |= {turn: len(sends) for turn, sends in lanes.items()}
+    done = dict.fromkeys(count, 0)
     arrived: dict[Turn, int] = {}
 
     def may(turn: Turn) -> bool:
-        needs = lanes[turn][sent[turn]].needs
-        return all(arrived.get((turn[0], need.channel), 0) >= need.count for need in needs)
+        chip, channel = turn
+        number = done[turn]
+        if channel is None:
+            needs = works[chip][number].needs
+        else:
+            needs = lanes[chip, channel][number].needs
+            parts = working[chip].attached.waits(channel, number) if working else 0
+            if parts > done.get((chip, None), 0):
+                return False
+        return all(arrived.get((chip, need.channel), 0) >= need.count for need in needs)
 
     while True:
-        left = [turn for turn in lanes if sent[turn] < len(lanes[turn])]
+        left = [turn for turn in done if done[turn] < count[turn]]
         if not left:
             return
         ready = [turn for turn in left if may(turn)]
@@ -100,13 +133,17 @@ def exchange(
             )
         turn = choose(ready)
         chip, channel = turn
-        send = lanes[turn][sent[turn]]
+        number = done[turn]
+        done[turn] += 1
+        if channel is None:
+            working[chip].do(works[chip][number])
+            continue
+        send = lanes[chip, channel][number]
         there = call.receiver(chip, channel.segment, send.offset)
         place = group.place(chip) if chip in group else (0,) * len(group.segments)
         for piece in send.pieces:
             for block in _named(call, piece, place):
                 _move(piece, blocks[chip][block], blocks[there][block], send.action)
-        sent[turn] += 1
         counter = there, send.counted or channel
         arrived[counter] = arrived.get(counter, 0) + 1
 

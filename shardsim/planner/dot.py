@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from shardsim.cost.matmul import MatmulShape
 from shardsim.planner.layout import Layout, layouts
 from shardsim.planner.moving import ArrayMoves, with_layout
 from shardsim.planner.steps import MatmulStep, Value
@@ -186,9 +187,10 @@ class Dot:
         """The roofline of the local matmul, each dimension cut so many times."""
         prices = self.product.prices
         traffic = sum(self._traffic(cut), Fraction(0))
-        return prices.cost.matmul(
-            self._flops(cut.values()), traffic, self.dtype, prices.mesh.topology.chip
-        )
+        local = {name: self.extents[name] // ways for name, ways in cut.items()}
+        left, right = ({name: local[name] for name in side} for side in self.pair[:2])
+        shape = MatmulShape.of(left, right, self.pair.result)
+        return prices.cost.matmul(shape, traffic, self.dtype, prices.mesh.topology.chip)
 
     def total(self, placement: Placement, matmul: int) -> int | None:
         """The product as the matmul leaves it: operands brought there, and multiplied."""

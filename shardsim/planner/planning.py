@@ -63,12 +63,14 @@ def make_plan(
     check_algorithm(cost.wanted.algorithm, program.mesh)
     asked = _Asked(policy, objective, idle_axes, most_flops)
     planner = _Planner(program, prices_on(program.mesh, cost), asked)
-    for statement in program.statements:
+    statements: list[int] = []
+    for number, statement in enumerate(program.statements):
         try:
             planner.add(statement)
         except InputError as error:
             source = statement.source
             raise error.at(None if source is None else _whole(source)) from None
+        statements += [number] * (len(planner.steps) - len(statements))
     check_used(cost.wanted.algorithm, planner.steps)
     return Plan(
         program=program,
@@ -77,6 +79,7 @@ def make_plan(
         steps=tuple(planner.steps),
         results=tuple(planner.results),
         choices=tuple(planner.choices),
+        statements=tuple(statements),
     )
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from shardsim.planner.steps import step_dict, value_dict
+from shardsim.planner.steps import MatmulStep, step_dict, value_dict
 from shardsim.units import format_seconds
 
 if TYPE_CHECKING:
     from shardsim.mesh import Mesh
     from shardsim.planner.choices import Alternative, Choice
+    from shardsim.planner.decomposition import Decomposition
     from shardsim.planner.steps import Step, Value
     from shardsim.program import Program
     from shardsim.vocabulary import LatencyModel
@@ -31,6 +32,8 @@ class Plan:
         results: The value of each statement's result, in order; the last is the plan's result.
         choices: One per statement (per dot, where dots are planned one by one), and before it one
             per operand that is resharded for it, in order.
+        statements: For each step the statement that it is for.
+        decomposed: Steps that are done together.
     """
 
     program: Program
@@ -39,6 +42,8 @@ class Plan:
     steps: tuple[Step, ...]
     results: tuple[Value, ...]
     choices: tuple[Choice, ...]
+    statements: tuple[int, ...]
+    decomposed: tuple[Decomposition, ...] = ()
 
     @property
     def mesh(self) -> Mesh:
@@ -97,3 +102,23 @@ class Plan:
             tuple(made_by[number] for number in step.reads if number in made_by)
             for step in self.steps
         )
+
+    def dependencies_within(self, ahead: int) -> tuple[tuple[int, ...], ...]:
+        """The same, where inputs are moved at most so many statements ahead of their use.
+
+        What is made of inputs alone (gathered weights, say) waits until the statement before
+        those is done.
+        """
+        made_by, dependencies = self.producers(), self.dependencies()
+        last = [made_by.get(value.number) for value in self.results]
+        early: set[int] = set()
+        found = []
+        for index, reads in enumerate(dependencies):
+            waits = reads
+            if not isinstance(self.steps[index], MatmulStep) and early.issuperset(reads):
+                early.add(index)
+                done = self.statements[index] - 1 - ahead
+                wait = last[done] if done >= 0 else None
+                waits = (*reads, *([] if wait is None else [wait]))
+            found.append(waits)
+        return tuple(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.cost.matmul import MatmulShape
 from shardsim.planner.steps import CollectiveStep, MatmulStep
 from shardsim.vocabulary import Objective
 
@@ -76,8 +77,11 @@ class Scaling:
 
     def _matmul(self, step: MatmulStep, dim: str, factor: Fraction) -> Seconds:
         values: tuple[Value, ...] = (*step.operands, step.result)
-        dims = {name for value in values for name in value.sharded.array.dim_names}
-        flops = step.flops * self._growth(dims, dim, factor)
+        left, right = (
+            {name: extent * self._growth([name], dim, factor) for name, extent in side.items()}
+            for side in step.local_extents
+        )
+        shape = MatmulShape.of(left, right, step.result.sharded.array.dim_names)
         traffic = sum(
             (
                 v.sharded.local_bytes * self._growth(v.sharded.array.dim_names, dim, factor)
@@ -86,7 +90,7 @@ class Scaling:
             Fraction(0),
         )
         chip = step.result.sharded.mesh.topology.chip
-        return self.cost.matmul(flops, traffic, step.dtype, chip).seconds
+        return self.cost.matmul(shape, traffic, step.dtype, chip).seconds
 
     def _growth(self, names: Iterable[str], dim: str, factor: Fraction) -> Fraction:
         """How much larger something with these dimensions is when one of them is."""

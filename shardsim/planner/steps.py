@@ -88,6 +88,14 @@ class MatmulStep:
         """Exact seconds on one chip."""
         return self.price.seconds
 
+    @property
+    def local_extents(self) -> tuple[dict[str, int], ...]:
+        """What one chip holds of each operand: dimension name to extent."""
+        return tuple(
+            dict(zip(one.array.dim_names, one.local_shape, strict=True))
+            for one in (value.sharded for value in self.operands)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveStep:

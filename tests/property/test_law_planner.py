@@ -11,7 +11,7 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shardsim.cost import CostModel
+from shardsim.cost import CostModel, MatmulShape
 from shardsim.mesh import Mesh, Permutation
 from shardsim.notation import Array, Contraction, Dim, Reshard
 from shardsim.planner import Alternative, make_plan
@@ -256,7 +256,7 @@ def _matmul(mesh: Mesh, extents: dict[str, int], left: Layout, right: Layout) ->
     ways = [math.prod(mesh.sizes[a] for a in axes) for axes in (*left[0], right[0][1])]
     i, j, k = (extents[dim] // way for dim, way in zip("IJK", ways, strict=True))
     traffic = Fraction(2 * (i * j + j * k + i * k))
-    return COST.matmul(2 * i * j * k, traffic, Dtype.BF16, mesh.topology.chip).seconds
+    return COST.matmul(MatmulShape(1, i, j, k), traffic, Dtype.BF16, mesh.topology.chip).seconds
 
 
 @given(problems())

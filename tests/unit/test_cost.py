@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from shardsim.call import Call
-from shardsim.cost import CostModel, Terms
+from shardsim.cost import CostModel, MatmulShape, Terms
 from shardsim.cost.book import book_seconds
 from shardsim.cost.exact import all_gather, all_to_all
 from shardsim.cost.relations import exact_terms, relation
@@ -522,13 +522,15 @@ ROOFLINE = [
 def test_the_price_of_a_matmul(
     flops: int, traffic: int, dtype: str, compute: Fraction, memory: Fraction, seconds: Fraction
 ) -> None:
-    price = CostModel().matmul(flops, Fraction(traffic), Dtype(dtype), CHIP)
+    price = CostModel().matmul(
+        MatmulShape(1, 1, 1, flops // 2), Fraction(traffic), Dtype(dtype), CHIP
+    )
     assert (price.compute, price.memory, price.seconds) == (compute, memory, seconds)
 
 
 def test_a_chip_without_a_figure_for_the_dtype() -> None:
     with pytest.raises(TopologyError) as caught:
-        CostModel().matmul(1, Fraction(1), Dtype.F32, CHIP)
+        CostModel().matmul(MatmulShape(1, 1, 1, 1), Fraction(1), Dtype.F32, CHIP)
     assert caught.value.message == "chip test has no peak FLOP/s for f32; it has bf16, int8"
     assert caught.value.hint == (
         "choose one of these dtypes, or give the chip a figure of its own in a topology file"

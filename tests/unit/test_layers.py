@@ -19,7 +19,7 @@ LAYERS = [
     {"notation", "hardware", "timeline"},
     {"topology", "mesh", "sharding", "call", "placement", "dialects"},
     {"cost", "collectives"},
-    {"program", "planner"},
+    {"program", "planner", "overlap"},
     {"engine", "oracle"},
     {"documents", "catalogue", "scenario", "comparison", "verification", "inspection"},
     {"report", "perfetto", "plot"},
