@@ -28,8 +28,8 @@ def plan(what: What, **settings: Any) -> Plan:
         what: The notation, in which `-> C` leaves the sharding of a contraction's result open; or a
             scenario, which says all settings itself.
         settings: `topology` and `dims`; optionally `mesh`, `layout`, `devices`, `dtype`, `policy`,
-            `objective`, `idle_axes`, `uneven`, `algorithm`, `schedule`, `chunks`, `latency_model`,
-            `efficiency`, `launch_overhead`, `name`: as in a scenario file.
+            `objective`, `idle_axes`, `uneven`, `algorithm`, `schedule`, `chunks`, `tile`, `repeat`,
+            `latency_model`, `efficiency`, `launch_overhead`, `name`: as in a scenario file.
 
     Returns:
         The plan: `steps`, `alternatives`, `to_dict()`.
@@ -52,7 +52,8 @@ def run(what: What, **settings: Any) -> Run:
 
     Args:
         what: From `load_scenario`, or notation.
-        settings: With notation: as for `plan`, and `overlap`.
+        settings: With notation: as for `plan`, and `overlap`, `form`, `prefetch`,
+            `compute_slowdown`.
 
     Returns:
         The run: `steps`, `totals`, `timeline`, `to_dict()`.

@@ -15,6 +15,7 @@ from shardsim.sharding import ShardedArray, bind, check_arrays
 from shardsim.vocabulary import (
     Algorithm,
     Dtype,
+    Form,
     IdleAxes,
     LatencyModel,
     Objective,
@@ -55,7 +56,12 @@ class Options:
     """How a program is planned and run.
 
     Attributes:
-        overlap: When a step may start.
+        overlap: How steps may overlap.
+        form: How collectives and matmuls are done together; None: in the fastest form.
+        prefetch: How many statements ahead inputs may be gathered; None: as far as there are any.
+        compute_slowdown: A core takes so many times as long while its chip takes part in a
+            collective.
+        tile: The side of the matrix unit: matmuls are padded to multiples of it.
         latency_model: What a hop costs.
         algorithm: For all collectives; the default of each dimension's kind where it is None.
         schedule: For collectives over several rings, lines or switches; see `Schedule`.
@@ -66,6 +72,10 @@ class Options:
     """
 
     overlap: Overlap = Overlap.ASYNC
+    form: Form | None = None
+    prefetch: int | None = None
+    compute_slowdown: Fraction = Fraction(1)
+    tile: int = 1
     latency_model: LatencyModel = LatencyModel.ADDITIVE
     algorithm: Algorithm | None = None
     schedule: Schedule | None = None
@@ -110,7 +120,8 @@ class Padding:
 class Program:
     """Statements in order; later ones use the results of earlier ones by name.
 
-    Made by `bind_program`, which checks everything that needs the mesh or the extents.
+    Made by `bind_program`, which checks everything that needs the mesh or the extents. `repeat`:
+    how often the first of them are repeated, all times in `statements`.
     """
 
     statements: tuple[Statement, ...]
@@ -118,6 +129,7 @@ class Program:
     extents: tuple[tuple[str, int], ...]
     dtypes: Dtypes = field(default_factory=Dtypes)
     padding: tuple[Padding, ...] = ()
+    repeat: int = 1
 
     def bind(self, array: Array) -> ShardedArray:
         """An array of this program with its extents and type."""
@@ -146,6 +158,7 @@ def bind_program(
     place: Place | Mapping[str, Place] | None = None,
     *,
     uneven: Uneven = Uneven.ERROR,
+    repeat: int = 1,
 ) -> Program:
     """Binds statements to a mesh and extents.
 
@@ -156,6 +169,7 @@ def bind_program(
         dtypes: Element types; bf16 by default.
         place: Where the extents stand, all together or each, for faults about them.
         uneven: What becomes of extents that their axes do not divide.
+        repeat: How often the first statements are repeated in `statements`.
 
     Raises:
         ShardingError, MeshError, InputErrors: what does not fit, all faults at once.
@@ -183,6 +197,7 @@ def bind_program(
         extents=tuple(extents.items()),
         dtypes=given,
         padding=padding,
+        repeat=repeat,
     )
 
 

@@ -177,6 +177,11 @@ class Timeline:
         """When the last chip has done its last step."""
         return self.seconds(max((activity.end for activity in self.activities), default=0))
 
+    @property
+    def last_chip(self) -> tuple[int, ...]:
+        """The chip that finishes last; of several the first in the order of the records."""
+        return max(self.activities, key=lambda activity: activity.end).chip
+
     @cached_property
     def by_track(self) -> dict[Track, tuple[Interval, ...]]:
         """The intervals of each resource, in time order."""

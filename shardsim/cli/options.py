@@ -103,7 +103,35 @@ LatencyOption = Annotated[
     str | None, typer.Option("--latency-model", help="additive: n/w + latency; floor: the larger.")
 ]
 OverlapOption = Annotated[
-    str | None, typer.Option(help="none: step after step; async: when the inputs are there.")
+    str | None,
+    typer.Option(
+        help="none: step after step; async: when the inputs are there; decomposed: collectives "
+        "and matmuls together, in ring steps; auto: the same where that is faster."
+    ),
+]
+FormOption = Annotated[
+    str | None,
+    typer.Option(
+        help="With overlap: own_chunk_first, half_chunks, pairs, one_direction, unpipelined, "
+        "chunks; by default the fastest."
+    ),
+]
+PrefetchOption = Annotated[
+    str | None,
+    typer.Option(help="How many lines ahead inputs may be gathered.", metavar="N"),
+]
+SlowdownOption = Annotated[
+    str | None,
+    typer.Option(
+        "--compute-slowdown", help="A matmul takes so many times as long beside a collective: 1.3."
+    ),
+]
+TileOption = Annotated[
+    str | None,
+    typer.Option(help="The side of the matrix unit: matmuls are padded to it.", metavar="N"),
+]
+RepeatOption = Annotated[
+    str | None, typer.Option(help="The lines so many times: the layers.", metavar="N")
 ]
 StrategyOption = Annotated[
     str | None, typer.Option(help="Which of the strategies of a file.", metavar="NAME")
@@ -134,6 +162,9 @@ class _Machine(TypedDict):
 
 class _Timing(TypedDict):
     overlap: OverlapOption
+    form: FormOption
+    prefetch: PrefetchOption
+    compute_slowdown: SlowdownOption
 
 
 class _Choices(TypedDict):
@@ -144,6 +175,8 @@ class _Choices(TypedDict):
     algorithm: AlgorithmOption
     schedule: ScheduleOption
     chunks: ChunksOption
+    tile: TileOption
+    repeat: RepeatOption
     latency_model: LatencyOption
     efficiency: EfficiencyOption
     launch_overhead: LaunchOption

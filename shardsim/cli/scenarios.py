@@ -35,6 +35,9 @@ def run(
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace for Perfetto (ui.perfetto.dev) here.")
     ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Write a picture of what the busiest chip does here.")
+    ] = None,
     source: FromOption = None,
     einsum: EinsumOption = None,
     as_json: JsonOption = False,
@@ -51,6 +54,11 @@ def run(
 
         write_trace(result, trace)
         say(f"trace{_cut(result)} written to {trace}; open it at ui.perfetto.dev")
+    if svg is not None:
+        from shardsim.plot import write_timeline
+
+        write_timeline(result, svg)
+        say(f"picture written to {svg}")
     if as_json:
         print_json(result.to_dict())
     else:

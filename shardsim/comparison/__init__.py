@@ -1,6 +1,10 @@
 """Where formula and simulation meet.
 
 runs.py          one run of a scenario, with the three times of each step side by side
+overlapping.py   its plan simulated with the overlap that is asked for
+exposure.py      communication that nothing hides
+critical_path.py what waited for what
+memory.py        the most that arrays take on a chip at once
 strategies.py    several scenarios side by side
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
 running.py       runs one: any collective, or a transfer over several ways

@@ -8,21 +8,29 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.advice import advice_for
+from shardsim.comparison.critical_path import PathStep, critical_path
+from shardsim.comparison.exposure import (
+    ChipClass,
+    Shares,
+    chip_classes,
+    exposed_by_step,
+    shares_of,
+)
+from shardsim.comparison.memory import peak_in
+from shardsim.comparison.overlapping import overlapped
 from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
 from shardsim.cost import CostModel
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
-from shardsim.planner.memory import peak_memory
 from shardsim.planner.steps import step_dict, value_dict
 from shardsim.scenario import plan_program
-from shardsim.timeline import length
-from shardsim.timeline import overlap as common
 from shardsim.units import Bytes, Seconds, format_seconds, number
-from shardsim.vocabulary import CollectiveKind, DimensionKind, Overlap
+from shardsim.vocabulary import CollectiveKind, DimensionKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shardsim.mesh import Axis, Mesh
+    from shardsim.overlap import Considered
     from shardsim.planner import Plan, Step
     from shardsim.scenario import Scenario
     from shardsim.timeline import Timeline
@@ -50,12 +58,15 @@ class StepTimes:
         simulated: Seconds of the step by itself: every chip starts it together.
         start: When the first chip starts it in this run.
         end: When the last chip has done it in this run.
+        exposed: For how long the chip that finishes last does it and computes nothing (of a
+            collective).
     """
 
     step: Step
     simulated: Seconds
     start: Seconds
     end: Seconds
+    exposed: Seconds = Fraction(0)
 
     def to_dict(self) -> dict[str, Any]:
         """The step as in the JSON of `run`."""
@@ -64,6 +75,7 @@ class StepTimes:
             "simulated_seconds": float(self.simulated),
             "start_seconds": float(self.start),
             "end_seconds": float(self.end),
+            "exposed_seconds": float(self.exposed),
         }
 
 
@@ -73,15 +85,16 @@ class Totals:
 
     Attributes:
         simulated_seconds: From the start to the last chip's end.
-        lower_bound_seconds: The busiest core or link: no order of this work is shorter.
-        upper_bound_seconds: The steps one after the other, each on all chips together.
+        lower_bound_seconds: The busiest core or link: no order of this work is shorter (`ideal`).
+        upper_bound_seconds: The steps one after the other, each on all chips together (`none`);
+            ring steps of a collective and a matmul may take longer.
         compute_seconds: While the core is busy.
         communication_seconds: While the chip takes part in a collective, latency included.
         exposed_communication_seconds: While it does that and does not compute.
         overlap_fraction: The hidden share of communication; 0 where there is none.
         flops_utilization: FLOPs done over what the peak would do in the time.
         bound: What most of the time goes into: compute, memory, communication or latency.
-        peak_memory_bytes_per_chip: The most that arrays take at once, step after step; inputs stay.
+        peak_memory_bytes_per_chip: The most that arrays take at once on a chip; inputs stay.
         chips_per_record: How many chips a record of the timeline stands for.
     """
 
@@ -118,11 +131,22 @@ class Run:
     timeline: Timeline
     steps: tuple[StepTimes, ...]
     totals: Totals
+    considered: tuple[Considered, ...] = ()
 
     @cached_property
     def links(self) -> tuple[LinkUse, ...]:
         """The links used, the busiest first."""
         return traffic(self.timeline, self.plan.mesh.topology)
+
+    @cached_property
+    def critical_path(self) -> tuple[PathStep, ...]:
+        """What waited for what, from the start to the end."""
+        return critical_path(self.timeline, self.plan.mesh.topology)
+
+    @cached_property
+    def chip_classes(self) -> tuple[ChipClass, ...]:
+        """Chips that spend their time alike."""
+        return chip_classes(self.timeline, self.plan.collectives)
 
     @cached_property
     def advice(self) -> tuple[tuple[int, str], ...]:
@@ -142,6 +166,11 @@ class Run:
             "padding": [one.to_dict() for one in self.plan.program.padding],
             "dtypes": self.plan.program.dtypes.to_dict(),
             "overlap": options.overlap.value,
+            "form": None if options.form is None else options.form.value,
+            "prefetch": options.prefetch,
+            "compute_slowdown": float(options.compute_slowdown),
+            "tile": options.tile,
+            "repeat": self.plan.program.repeat,
             "latency_model": options.latency_model.value,
             "schedule": None if options.schedule is None else options.schedule.value,
             "chunks": options.chunks,
@@ -151,13 +180,16 @@ class Run:
             "steps": [times.to_dict() for times in self.steps],
             "result": value_dict(self.plan.result.sharded),
             "totals": self.totals.to_dict(),
+            "together": [one.to_dict() for one in self.considered],
+            "chip_classes": [one.to_dict() for one in self.chip_classes],
+            "critical_path": [one.to_dict() for one in self.critical_path],
             "links": {
                 "used": len(self.links),
                 "busiest": self.links[0].to_dict() if self.links else None,
                 "mean_utilization": float(mean_utilization(self.links)),
             },
             "advice": [{"step": index, "text": text} for index, text in self.advice],
-            "reasons": [reason for choice in self.plan.choices for reason in choice.reasons],
+            "reasons": [reason for choice in self.plan.first_choices for reason in choice.reasons],
             "expectations": [check.to_dict() for check in self.checks()],
         }
 
@@ -275,53 +307,70 @@ def _needless_sum(plan: Plan, step: CollectiveStep) -> tuple[str, ...]:
 def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
     """Plans and simulates a scenario.
 
-    The plan is simulated step after step (for each step's own time and the upper bound), and with
-    the scenario's overlap.
+    Each step is simulated by itself (for its own time and the upper bound), and the plan with the
+    scenario's overlap.
 
     Args:
         scenario: What to run.
         planned: Its plan, where it is there already.
     """
-    from shardsim.engine import simulate  # here, so that planning does not load it
-
     plan = plan_scenario(scenario) if planned is None else planned
-    apart = simulate(plan, Overlap.NONE)
-    overlap = scenario.options.overlap
-    one = overlap is Overlap.NONE or len(plan.steps) < 2
-    timeline = apart if one else simulate(plan, overlap)
+    apart = _apart(plan)
+    done, considered, timeline = overlapped(plan, scenario.options)
+    alone = apart if done is plan else _apart(done)
+    collectives = done.collectives
+    exposed: dict[int, Seconds] = {}
+    if timeline.activities:
+        exposed = exposed_by_step(timeline, timeline.last_chip, collectives)
     steps = []
-    for index, step in enumerate(plan.steps):
-        alone_start, alone_end = apart.step_span(index)
+    for index, (step, simulated) in enumerate(zip(done.steps, alone, strict=True)):
         start, end = timeline.step_span(index)
-        steps.append(StepTimes(step=step, simulated=alone_end - alone_start, start=start, end=end))
-    return Run(scenario, plan, timeline, tuple(steps), _totals(plan, timeline, apart.makespan))
+        times = StepTimes(
+            step=step,
+            simulated=simulated,
+            start=start,
+            end=end,
+            exposed=exposed.get(index, Fraction(0)),
+        )
+        steps.append(times)
+    totals = _totals(done, timeline, sum(apart, Fraction(0)))
+    return Run(scenario, done, timeline, tuple(steps), totals, considered)
+
+
+def _apart(plan: Plan) -> list[Seconds]:
+    """Seconds of each step by itself; equal ones are simulated once."""
+    from shardsim.engine import simulate_step  # here, so that planning does not load it
+
+    known: dict[object, Seconds] = {}
+    found = []
+    for step in plan.steps:
+        key = step.call if isinstance(step, CollectiveStep) else step.seconds
+        if key not in known:
+            known[key] = simulate_step(plan, step).makespan
+        found.append(known[key])
+    return found
 
 
 def _totals(plan: Plan, timeline: Timeline, upper: Seconds) -> Totals:
-    collectives = frozenset(
-        index for index, step in enumerate(plan.steps) if isinstance(step, CollectiveStep)
-    )
-    compute = communication = exposed = Fraction(0)
+    shares = Shares(*[Fraction(0)] * 4)
     if timeline.activities:
-        chip = max(timeline.activities, key=lambda activity: activity.end).chip
-        busy, talking = timeline.computing(chip), timeline.communicating(chip, collectives)
-        compute = timeline.seconds(length(busy))
-        communication = timeline.seconds(length(talking))
-        exposed = communication - timeline.seconds(common(talking, busy))
+        shares = shares_of(timeline, timeline.last_chip, plan.collectives)
     makespan = timeline.makespan
     matmuls = [step for step in plan.steps if isinstance(step, MatmulStep)]
-    at_peak = sum((step.price.compute for step in matmuls), Fraction(0))
+    at_peak = sum((step.price.useful for step in matmuls), Fraction(0))
     return Totals(
         simulated_seconds=makespan,
         lower_bound_seconds=timeline.busiest(),
         upper_bound_seconds=upper,
-        compute_seconds=compute,
-        communication_seconds=communication,
-        exposed_communication_seconds=exposed,
-        overlap_fraction=1 - exposed / communication if communication else Fraction(0),
+        compute_seconds=shares.compute,
+        communication_seconds=shares.communication,
+        exposed_communication_seconds=shares.exposed,
+        overlap_fraction=1 - shares.exposed / shares.communication
+        if shares.communication
+        else Fraction(0),
         flops_utilization=at_peak / makespan if makespan else Fraction(0),
         bound=_bound(plan),
-        peak_memory_bytes_per_chip=peak_memory(plan),
+        peak_memory_bytes_per_chip=peak_in(timeline, plan),
         chips_per_record=timeline.chips_per_record,
     )
 

@@ -16,7 +16,6 @@ program reads this: the two meet in `comparison` and in the tests, where they mu
     wire.py        bytes on the wire
     book.py        the book's first-order formulas, also as text
     words.py       the closed forms as text
-    matmul.py      the local matmul
     pipeline.py    a collective and a matmul done together, in ring steps
 """
 
@@ -30,18 +29,18 @@ from shardsim.call import Call, Method, make_call
 from shardsim.cost.book import book_seconds
 from shardsim.cost.choice import Wanted, choose_method
 from shardsim.cost.estimate import estimate
-from shardsim.cost.matmul import MatmulPrice, MatmulShape
 from shardsim.cost.relations import exact_terms, relation
-from shardsim.cost.terms import CollectivePrice, Terms
+from shardsim.cost.terms import CollectivePrice, MatmulPrice, Terms
 from shardsim.cost.wire import wire_bytes
 from shardsim.units import Bytes
 from shardsim.vocabulary import CallKind, Dtype, LatencyModel
 
 if TYPE_CHECKING:
     from shardsim.hardware import Chip
+    from shardsim.matmul import MatmulShape
     from shardsim.mesh import Group, Permutation
 
-__all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "MatmulShape", "Terms", "Wanted"]
+__all__ = ["CollectivePrice", "CostModel", "MatmulPrice", "Terms", "Wanted"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from shardsim.vocabulary import LatencyModel, Relation
 if TYPE_CHECKING:
     from shardsim.call import Call
 
-__all__ = ["NOTHING", "CollectivePrice", "Terms", "later", "sum_of_largest"]
+__all__ = ["NOTHING", "CollectivePrice", "MatmulPrice", "Terms", "later", "sum_of_largest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,31 @@ class CollectivePrice:
         from shardsim.cost.words import exact_in_words  # here, since it needs this module
 
         return exact_in_words(self.call, self.latency_model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatmulPrice:
+    """What a local matmul costs on one chip: seconds by FLOPs, by HBM traffic, and the larger.
+
+    Attributes:
+        compute: FLOPs, those of padding included, over the peak.
+        memory: Bytes over the HBM bandwidth.
+        waste: The share of the FLOPs that is padding to whole tiles.
+    """
+
+    compute: Seconds
+    memory: Seconds
+    waste: Fraction = Fraction(0)
+
+    @property
+    def useful(self) -> Seconds:
+        """Seconds of the FLOPs without padding at the peak."""
+        return self.compute * (1 - self.waste)
+
+    @property
+    def seconds(self) -> Seconds:
+        """The roofline: max(FLOPs / peak, bytes / HBM bandwidth)."""
+        return max(self.compute, self.memory)
 
 
 def sum_of_largest(first: Fraction, count: int, unit: Seconds, floor: Seconds) -> Terms:

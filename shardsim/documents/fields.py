@@ -58,12 +58,15 @@ def _count(value: object, info: ValidationInfo) -> int:
     return parse_count(_written(value), info.field_name or "the number")
 
 
-def words(kind: type[_Word], meanings: Mapping[_Word, str]) -> PlainValidator:
+def words(
+    kind: type[_Word], meanings: Mapping[_Word, str], others: Mapping[str, str] | None = None
+) -> PlainValidator:
     """Reads a word of a vocabulary; a fault says what the words mean.
 
     Args:
         kind: The vocabulary.
         meanings: The words that a person chooses from, each with its meaning in a few words.
+        others: Words that people try, each with what to do instead.
     """
     listed = [word.value for word in meanings]
 
@@ -73,7 +76,8 @@ def words(kind: type[_Word], meanings: Mapping[_Word, str]) -> PlainValidator:
         except ValueError:
             why = f"{info.field_name} must be one of {', '.join(listed)}; it is {described(value)}"
             said = "; ".join(f"{word.value}: {meaning}" for word, meaning in meanings.items())
-            raise ScenarioError(why, nearest(value, listed) or said) from None
+            way_out = (others or {}).get(str(value)) or nearest(value, listed) or said
+            raise ScenarioError(why, way_out) from None
 
     return PlainValidator(read)
 

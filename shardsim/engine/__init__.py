@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from shardsim.engine.simulation import simulate, simulate_calls
+from shardsim.engine.simulation import simulate, simulate_calls, simulate_step
 
-__all__ = ["simulate", "simulate_calls"]
+__all__ = ["simulate", "simulate_calls", "simulate_step"]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from shardsim.topology import Coordinate, Hop, Topology
     from shardsim.units import Seconds
 
-__all__ = ["simulate", "simulate_calls"]
+__all__ = ["simulate", "simulate_calls", "simulate_step"]
 
 Process = Generator[simpy.Event, Any, None]
 Order = Callable[[Sequence[Any]], Sequence[Any]]
@@ -100,6 +100,20 @@ def simulate(
     ).run()
 
 
+def simulate_step(plan: Plan, step: Step) -> Timeline:
+    """Simulates one step of a plan by itself: every chip starts it at once."""
+    return _Simulation(
+        plan.mesh.topology,
+        (step,),
+        ((),),
+        latency_model=plan.latency_model,
+        overlap=Overlap.NONE,
+        programs=None,
+        order=None,
+        in_order=False,
+    ).run()
+
+
 def simulate_calls(
     topology: Topology,
     calls: Sequence[Call],
@@ -138,10 +152,10 @@ class _Part:
     """One chip's part in one step.
 
     `ready`: the inputs are there. `value`: the result is there. `done`: nothing left to send
-    either.
+    either. `begun`: when the first message from or to the chip goes.
     """
 
-    __slots__ = ("done", "end", "inbox", "pending", "ready", "start", "value")
+    __slots__ = ("begun", "done", "end", "inbox", "pending", "ready", "start", "value")
 
     def __init__(self, env: simpy.Environment) -> None:
         self.ready = env.event()
@@ -150,6 +164,7 @@ class _Part:
         self.inbox = Inbox(env)
         self.pending = 0
         self.start = 0
+        self.begun: int | None = None
         self.end = 0
 
     def finish(self, now: int) -> None:
@@ -236,12 +251,19 @@ class _Simulation:
             raise self._deadlock()
         real = set(self.chips)
         activities = [
-            Activity(index, chip, part.start, part.end)
+            Activity(index, chip, self._started(index, part), part.end)
             for index, parts in enumerate(self.parts)
             for chip, part in parts.items()
             if chip in real
         ]
         return in_whole_ticks(self.ticks_per_second, sorted(self.intervals), activities)
+
+    def _started(self, index: int, part: _Part) -> int:
+        """When a chip begins a step: a collective that waits for its links, when it has them."""
+        call = call_of(self.steps[index])
+        if call is None or part.begun is None:
+            return part.start
+        return max(part.start, part.begun - self._ticks(call.launch))
 
     # Ways and durations.
 
@@ -359,10 +381,8 @@ class _Simulation:
             ]
             yield self.env.all_of([p.ready if alike else p.value for p, alike in earlier])
         part.start = self._now()
-        if call is not None:
-            self.cores.talk(chip)
-            if call.launch and index not in self.with_matmul:
-                yield self.env.timeout(self._ticks(call.launch))
+        if call is not None and call.launch and index not in self.with_matmul:
+            yield self.env.timeout(self._ticks(call.launch))
         part.ready.succeed()
 
     def _barrier(self, index: int) -> simpy.Event:
@@ -464,6 +484,10 @@ class _Simulation:
         for track in hop.tracks:
             yield self._server(track).request(rank)
         start = self._now()
+        if at == 0:
+            self._under_way(flight.step, message.sender)
+        if hop is flight.hops[-1]:
+            self._under_way(flight.step, hop.to)
         held, latency = self._durations(flight, hop)
         yield self.env.timeout(held)
         end = self._now()
@@ -474,6 +498,13 @@ class _Simulation:
                 Interval(track, start, end, end + latency, flight.step, message, at, size)
             )
         return latency
+
+    def _under_way(self, index: int, chip: Coordinate) -> None:
+        """A message from or to a chip goes; with the first the chip takes part in the step."""
+        part = self.parts[index][chip]
+        if part.begun is None:
+            part.begun = self._now()
+            self.cores.talk(chip)
 
     def _go_on(self, flight: _Flight, latency: int) -> None:
         """The message arrives; where it is not at its end yet, it is stored and sent on."""
@@ -516,7 +547,7 @@ class _Simulation:
     def _finish(self, part: _Part, chip: Coordinate) -> None:
         """One of the chip's processes of a collective has ended."""
         part.finish(self._now())
-        if part.done.triggered:
+        if part.done.triggered and part.begun is not None:
             self.cores.fall_silent(chip)
 
     def _now(self) -> int:

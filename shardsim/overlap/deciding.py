@@ -158,7 +158,7 @@ def _rebuilt(
             steps.append(step)
         else:
             new[index] = len(steps) + option.at
-            own = priced(option.steps[option.at], option.ways[0].form, cost)
+            own = priced(option.steps[option.at], option.ways[0], cost)
             steps += [own if i == option.at else other for i, other in enumerate(option.steps)]
         statements += [plan.statements[index]] * (len(steps) - len(statements))
     decomposed = tuple(

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.call import Call, Method, Stream, make_call
-from shardsim.cost.matmul import MatmulShape
 from shardsim.cost.pipeline import Hops, chunked, formula, together
 from shardsim.errors import PlanError
+from shardsim.matmul import MatmulShape
 from shardsim.overlap.considered import Way
 from shardsim.vocabulary import (
     Algorithm,
@@ -50,14 +50,15 @@ PARTS = (2, 4, 8, 16)
 """Into how many parts a matmul is cut before an AllReduce, where nobody says."""
 
 
-def in_form(call: Call, form: Form) -> Call:
-    """The collective as a form does it.
+def in_form(call: Call, form: Form, parts: int = 1) -> Call:
+    """The collective as a form does it; `parts`: of the matmul, each with an AllReduce.
 
     Raises:
         PlanError: it cannot be done so here.
     """
     if form is Form.CHUNKS:
-        return call
+        one = make_call(call.kind, call.group, call.size / parts, call.method)
+        return replace(call, efficiency=one.efficiency, launch=one.launch)
     (segment,) = call.group.segments
     method = Method(algorithms=(ALGORITHMS[segment.kind][form],), streams=(Stream((0,)),))
     return make_call(call.kind, call.group, call.size, method)
@@ -154,7 +155,7 @@ def part_seconds(matmul: MatmulStep, dim: str, parts: int, cost: CostModel) -> S
     return cost.matmul(shape, traffic, matmul.dtype, result.mesh.topology.chip).seconds
 
 
-def priced(step: CollectiveStep, form: Form, cost: CostModel) -> CollectiveStep:
+def priced(step: CollectiveStep, way: Way, cost: CostModel) -> CollectiveStep:
     """The collective as a form does it, with the price of that by itself."""
-    call = in_form(step.call, form)
+    call = in_form(step.call, way.form, way.parts)
     return replace(step, call=call, price=cost.collective(call))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shardsim.planner import CollectiveStep, MatmulStep, Value
-from shardsim.vocabulary import CollectiveKind
+from shardsim.vocabulary import Algorithm, CollectiveKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +88,8 @@ def _pair(step: CollectiveStep, index: int, matmul: int, dims: tuple[str, ...]) 
 def _hindrance(step: CollectiveStep, dims: tuple[str, ...]) -> str:
     call = step.call
     if step.kind is CollectiveKind.ALL_REDUCE:
+        if Algorithm.IN_NETWORK in call.method.algorithms:
+            return "the switch adds it in chunks of its own"
         return "" if dims else "a single number cannot be cut"
     if len(dims) > 1:
         return f"it joins {' and '.join(dims)} at once"

@@ -176,11 +176,13 @@ class Choice:
         text: Which one, in the notation.
         chosen: The way that the plan takes.
         explained: Knows the rest.
+        statement: Which statement it is for.
     """
 
     text: str
     chosen: Alternative
     explained: Explained = field(compare=False, repr=False)
+    statement: int = 0
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:

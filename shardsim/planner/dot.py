@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from shardsim.cost.matmul import MatmulShape
+from shardsim.matmul import MatmulShape
 from shardsim.planner.layout import Layout, layouts
 from shardsim.planner.moving import ArrayMoves, with_layout
 from shardsim.planner.steps import MatmulStep, Value

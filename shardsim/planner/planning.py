@@ -176,7 +176,7 @@ class _Planner:
 
     def _take(self, choice: Choice) -> None:
         """Adds the steps of a choice to the plan."""
-        self.choices.append(choice)
+        self.choices.append(replace(choice, statement=len(self.results)))
         self.steps += choice.chosen.steps
         self.numbers += len(choice.chosen.steps)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from shardsim.planner.steps import MatmulStep, step_dict, value_dict
+from shardsim.planner.steps import CollectiveStep, MatmulStep, step_dict, value_dict
 from shardsim.units import format_seconds
 
 if TYPE_CHECKING:
@@ -60,6 +60,17 @@ class Plan:
         """The ways considered for the last statement or dot, the best by the objective first."""
         return self.choices[-1].alternatives
 
+    @property
+    def collectives(self) -> frozenset[int]:
+        """The indices of the steps that are collectives."""
+        return frozenset(i for i, step in enumerate(self.steps) if isinstance(step, CollectiveStep))
+
+    @property
+    def first_choices(self) -> tuple[Choice, ...]:
+        """The choices for the statements as they are written: those of repetitions are alike."""
+        once = len(self.program.statements) // self.program.repeat
+        return tuple(choice for choice in self.choices if choice.statement < once)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON of `plan --json`, as a dict."""
         return {
@@ -75,7 +86,7 @@ class Plan:
             "result": value_dict(self.result.sharded),
             "exact_seconds": float(sum((step.seconds for step in self.steps), Fraction(0))),
             "alternatives": self.choices[-1].to_dict()["alternatives"],
-            "choices": [choice.to_dict() for choice in self.choices],
+            "choices": [choice.to_dict() for choice in self.first_choices],
         }
 
     def __str__(self) -> str:

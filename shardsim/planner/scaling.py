@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.cost.matmul import MatmulShape
+from shardsim.matmul import MatmulShape
 from shardsim.planner.steps import CollectiveStep, MatmulStep
 from shardsim.vocabulary import Objective
 

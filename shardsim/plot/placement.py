@@ -6,13 +6,13 @@ black on all of them.
 
 from __future__ import annotations
 
-import colorsys
 import itertools
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from shardsim.files import write_whole
 from shardsim.inspection import View, described
+from shardsim.plot.drawing import LETTER, colour, new_page, number, put_text
 
 if TYPE_CHECKING:
     import os
@@ -24,10 +24,8 @@ __all__ = ["draw_placement", "write_placement"]
 MOST_BLOCKS = 64  # drawn in one direction
 LONGEST, SHORTEST = 640.0, 180.0  # of the rectangle
 FLATTEST = 2.6  # the sides of the rectangle differ by this factor at most
-LETTER = 0.58  # the width of a letter, by the size of the type
 TYPE, SMALLEST = 14.0, 7.0
 LEFT, RIGHT, ABOVE, LINE = 96.0, 24.0, 104.0, 18.0
-FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SHADES = (0.95, 0.80, 0.65, 0.875, 0.725)  # luminance: neighbours differ by 0.15
 
 
@@ -50,23 +48,14 @@ def draw_placement(one: Inspection) -> str:
     longest = max(len(heading[0]) * 1.25, len(heading[1]), *(len(note) for note in notes), 0)
     page = max(LEFT + width + RIGHT, 24 + longest * 13 * LETTER + RIGHT)
     tall = ABOVE + height + 16 + LINE * len(notes) + 12
-    root = ET.Element(
-        "svg",
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_number(page)} {_number(tall)}",
-        width=_number(page),
-        height=_number(tall),
-    )
-    root.set("font-family", FONT)
-    ET.SubElement(root, "title").text = _printable(" ".join(heading))
-    ET.SubElement(root, "rect", width="100%", height="100%", fill="white")
-    _text(root, 24, 32, heading[0], size=18, weight="bold")
-    _text(root, 24, 54, heading[1], size=13)
+    root = new_page(page, tall, " ".join(heading))
+    put_text(root, 24, 32, heading[0], size=18, weight="bold")
+    put_text(root, 24, 54, heading[1], size=13)
     _edges(root, one, view, width, height)
     _blocks(root, one, view, (down, across), (width, height), size, turned=turned)
     _ticks(root, one, view, (down, across), (width, height))
-    for number, note in enumerate(notes):
-        _text(root, 24, ABOVE + height + 24 + LINE * number, note, size=13)
+    for line, note in enumerate(notes):
+        put_text(root, 24, ABOVE + height + 24 + LINE * line, note, size=13)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
 
@@ -111,13 +100,13 @@ def _edges(root: ET.Element, one: Inspection, view: View, width: float, height: 
     if view.columns is not None:
         dim = one.array.dims[view.columns]
         said = described(dim, one.extents.get(dim.name), one.grid[view.columns])
-        _text(root, LEFT + width / 2, ABOVE - 26, said, size=13, anchor="middle")
+        put_text(root, LEFT + width / 2, ABOVE - 26, said, size=13, anchor="middle")
     if view.rows is not None:
         dim = one.array.dims[view.rows]
         said = described(dim, one.extents.get(dim.name), one.grid[view.rows])
         size = min(13.0, max(SMALLEST, (height + 60) / (len(said) * LETTER)))
-        text = _text(root, 0, 0, said, size=size, anchor="middle")
-        text.set("transform", f"translate(32 {_number(ABOVE + height / 2)}) rotate(-90)")
+        text = put_text(root, 0, 0, said, size=size, anchor="middle")
+        text.set("transform", f"translate(32 {number(ABOVE + height / 2)}) rotate(-90)")
 
 
 def _label_size(
@@ -151,19 +140,19 @@ def _blocks(
         ET.SubElement(
             group,
             "rect",
-            x=_number(LEFT + column * wide),
-            y=_number(ABOVE + row * high),
-            width=_number(wide),
-            height=_number(high),
+            x=number(LEFT + column * wide),
+            y=number(ABOVE + row * high),
+            width=number(wide),
+            height=number(high),
             fill=_colour(row, column, count[1]),
             stroke="#333333",
         )
         if size >= SMALLEST:
             x, y = LEFT + (column + 0.5) * wide, ABOVE + (row + 0.5) * high
-            text = _text(group, x, y, label, size=size, anchor="middle")
+            text = put_text(group, x, y, label, size=size, anchor="middle")
             text.set("dy", "0.36em")
             if turned:
-                text.set("transform", f"rotate(-90 {_number(x)} {_number(y)})")
+                text.set("transform", f"rotate(-90 {number(x)} {number(y)})")
 
 
 def _ticks(
@@ -174,62 +163,26 @@ def _ticks(
     sides: tuple[float, float],
 ) -> None:
     """Where the blocks begin: indices where the extents are known, else their numbers."""
-    for position, number, side, across in (
+    for position, blocks, side, across in (
         (view.columns, count[1], sides[0], True),
         (view.rows, count[0], sides[1], False),
     ):
         if position is None or one.grid[position] == 1:
             continue
         step = one.local_shape[position] if one.sized else 1
-        room = side / number
-        marks = number + 1 if one.sized else number
+        room = side / blocks
+        marks = blocks + 1 if one.sized else blocks
         texts = [str(k * step) for k in range(marks)]
         longest = max(len(text) for text in texts) * 11 * LETTER if across else 11.0
         every = max(1, -int(-(longest + 4) // room))
         for k in range(0, marks, every):
             along = k * room if one.sized else (k + 0.5) * room
             if across:
-                _text(root, LEFT + along, ABOVE - 7, texts[k], size=11, anchor="middle")
+                put_text(root, LEFT + along, ABOVE - 7, texts[k], size=11, anchor="middle")
             else:
-                _text(root, LEFT - 7, ABOVE + along + 4, texts[k], size=11, anchor="end")
+                put_text(root, LEFT - 7, ABOVE + along + 4, texts[k], size=11, anchor="end")
 
 
 def _colour(row: int, column: int, columns: int) -> str:
     """A shade of the luminance that the place has, in a hue of its own."""
-    hue = (row * columns + column) * 47 % 360
-    light, dark = 1.0, 0.0
-    for _ in range(12):
-        middle = (light + dark) / 2
-        red, green, blue = colorsys.hls_to_rgb(hue / 360, middle, 0.5)
-        if 0.2126 * red + 0.7152 * green + 0.0722 * blue < SHADES[(row + column) % len(SHADES)]:
-            dark = middle
-        else:
-            light = middle
-    return "#" + "".join(f"{round(255 * one):02x}" for one in (red, green, blue))
-
-
-def _text(
-    parent: ET.Element,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float,
-    anchor: str = "start",
-    weight: str = "normal",
-) -> ET.Element:
-    found = ET.SubElement(parent, "text", x=_number(x), y=_number(y))
-    found.set("font-size", _number(size))
-    found.set("text-anchor", anchor)
-    found.set("font-weight", weight)
-    found.text = _printable(text)
-    return found
-
-
-def _printable(text: str) -> str:
-    """The text without what XML has no sign for."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return colour((row * columns + column) * 47 % 360, SHADES[(row + column) % len(SHADES)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shardsim.comparison import Compared, Row
     from shardsim.comparison.runs import StepTimes
-    from shardsim.planner import Plan
+    from shardsim.planner import Plan, Step
 
 __all__ = ["bar", "compare_report"]
 
@@ -79,7 +79,7 @@ def _table(compared: Compared) -> Table:
         "",
         "time",
         "at least",
-        "at most",
+        "in turn",
         "exposed",
         "on wire",
         "memory",
@@ -184,7 +184,17 @@ def _steps(row: Row) -> str:
     """The steps in short, each with its simulated time."""
     if not row.run.steps:
         return "nothing to do"
-    return ", ".join(_short(times) for times in row.run.steps)
+    plan, steps = row.run.plan, row.run.steps
+    once = len(plan.program.statements) // plan.program.repeat
+    first = [index for index, number in enumerate(plan.statements) if number < once]
+    told = ", ".join(_short(steps[index]) for index in first)
+    for pair in plan.decomposed:
+        if pair.collective in first:
+            name = _name(plan.steps[pair.collective])
+            told += f"; {name} and its matmul together: {pair.form.value}, "
+            told += format_seconds(pair.seconds)
+    times = f"; {plan.program.repeat} times" if plan.program.repeat > 1 else ""
+    return told + times
 
 
 def _short(times: StepTimes) -> str:
@@ -196,8 +206,13 @@ def _short(times: StepTimes) -> str:
         case SliceStep():
             return f"slice {step.operand.sharded.array.name or ''}".rstrip()
         case CollectiveStep():
-            told = step.text.partition("[")[0].rstrip()
+            told = _name(step)
     return f"{told} {format_seconds(times.simulated)}"
+
+
+def _name(step: Step) -> str:
+    """What stands before the first bracket: `AllGather_X A`."""
+    return step.text.partition("[")[0].rstrip()
 
 
 def _expectations(compared: Compared) -> list[RenderableType]:

@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shardsim.comparison import step_advice
+from shardsim.comparison.rows import busiest_chip
 from shardsim.planner import CollectiveStep, MatmulStep
-from shardsim.report.gantt import busiest_chip, gantt
+from shardsim.report.gantt import gantt
+from shardsim.report.overlap import exposure, together
 from shardsim.report.parts import (
     BOUNDS,
     SIGNS,
@@ -45,11 +47,13 @@ def run_report(run: Run) -> RenderableType:
     plan = run.plan
     simulated = [times.simulated for times in run.steps]
     parts: list[RenderableType] = [*_head(plan, run.scenario.name), *_why(plan)]
-    parts += [title("Steps"), _steps(plan.steps, simulated), *_notes(plan)]
-    parts += _advice(run.advice)
+    parts += [title("Steps"), _steps(plan, simulated), *_notes(plan)]
+    parts += _advice([one for one in run.advice if one[0] < _once(plan)])
+    parts += together(run)
     parts += [*cheaper(plan, run.scenario.options.objective), *turning_points(plan)]
     parts += [title("Totals"), _totals(run)]
     if run.totals.simulated_seconds:
+        parts += exposure(run)
         chip = ", ".join(map(str, busiest_chip(run)))
         legend = "a number is the step, - busy less than half, . idle"
         parts += [title(f"The busiest chip, ({chip}): {legend}"), _Strip(run)]
@@ -69,8 +73,9 @@ def run_report(run: Run) -> RenderableType:
 def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
     """Head, why, steps by formula, and the alternatives."""
     parts: list[RenderableType] = [*_head(plan, name), *_why(plan)]
-    parts += [title("Steps"), _steps(plan.steps, None), *_notes(plan)]
-    parts += [*_advice(step_advice(plan)), *cheaper(plan, objective)]
+    parts += [title("Steps"), _steps(plan, None), *_notes(plan)]
+    advice = [one for one in step_advice(plan) if one[0] < _once(plan)]
+    parts += [*_advice(advice), *cheaper(plan, objective)]
     parts += [*turning_points(plan), *ways(plan)]
     return Group(*parts)
 
@@ -90,12 +95,16 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
     chip = topology.chip
     sizes = " ".join(f"{axis.name}={axis.size}" for axis in plan.mesh.axes)
     extents = " ".join(f"{dim}={size}" for dim, size in plan.program.extents)
-    statements = [str(statement) for statement in plan.program.statements]
+    program = plan.program
+    written = program.statements[: len(program.statements) // program.repeat]
+    statements = [str(statement) for statement in written]
     lines: list[RenderableType] = []
     if name == "; ".join(statements):
         lines += [Text(text, style="bold") for text in statements]
     else:
         lines += [Text(name, style="bold"), *(Sentence(text) for text in statements)]
+    if program.repeat > 1:
+        lines.append(Sentence(f"{program.repeat} times, each time with weights of its own"))
     lines.append(Text(f"on {topology.name}: {topology.size:,} x {chip.title or chip.name}"))
     lines.append(Text(f"mesh {sizes}; dims {extents}; {_dtypes(plan)}"))
     lines += [
@@ -125,15 +134,23 @@ def _dtypes(plan: Plan) -> str:
 def _why(plan: Plan) -> list[RenderableType]:
     """The rule for each axis; under its statement where there are several."""
     lines: list[RenderableType] = []
-    for choice in plan.choices:
-        if len(plan.choices) > 1 and choice.reasons:
+    choices = plan.first_choices
+    for choice in choices:
+        if len(choices) > 1 and choice.reasons:
             lines.append(Sentence(choice.text))
-        indent = 2 if len(plan.choices) > 1 else 0
+        indent = 2 if len(choices) > 1 else 0
         lines += [Padding(Sentence(reason), (0, 0, 0, indent)) for reason in choice.reasons]
     return [title("Why"), *lines] if lines else []
 
 
-def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> RenderableType:
+def _once(plan: Plan) -> int:
+    """How many steps the statements take as they are written, repetitions apart."""
+    once = len(plan.program.statements) // plan.program.repeat
+    return sum(number < once for number in plan.statements)
+
+
+def _steps(plan: Plan, simulated: Sequence[Fraction] | None) -> RenderableType:
+    steps, once = plan.steps, _once(plan)
     if not steps:
         return Text("  nothing to do: no chip computes or communicates")
     names = ["#", "step", "works on", "book", "exact"]
@@ -141,12 +158,16 @@ def _steps(steps: Sequence[Step], simulated: Sequence[Fraction] | None) -> Rende
     for column in table.columns[2:]:
         column.justify = "right"
         column.no_wrap = True
-    for index, step in enumerate(steps):
+    for index, step in enumerate(steps[:once]):
         row = [_work(step), *_formulas(step)]
         if simulated is not None:
             row.append("free" if not step.seconds else format_seconds(simulated[index]))
         table.add_row(Text(str(index + 1)), StepText(shown(step)), *(Text(cell) for cell in row))
-    return table
+    if once == len(steps):
+        return table
+    times = plan.program.repeat - 1
+    more = f"and {times} times more: steps {once + 1} to {len(steps)}"
+    return Group(table, Sentence(more))
 
 
 def _work(step: Step) -> str:
@@ -173,7 +194,8 @@ def _formulas(step: Step) -> tuple[str, str]:
 
 def _notes(plan: Plan) -> list[RenderableType]:
     """What the numbers mean: what a step works on, and the formulas of each collective."""
-    collectives = [(i, s) for i, s in enumerate(plan.steps, 1) if isinstance(s, CollectiveStep)]
+    first = plan.steps[: _once(plan)]
+    collectives = [(i, s) for i, s in enumerate(first, 1) if isinstance(s, CollectiveStep)]
     notes = []
     if any(isinstance(step, MatmulStep) for step in plan.steps):
         notes.append("a matmul works on FLOPs, or on HBM traffic where that takes longer")
@@ -223,7 +245,7 @@ def _totals(run: Run) -> Table:
             format_seconds(totals.lower_bound_seconds),
             "the busiest core or link, latency apart",
         ),
-        ("at most", format_seconds(totals.upper_bound_seconds), "one step after the other"),
+        ("in turn", format_seconds(totals.upper_bound_seconds), "one step after the other"),
         (
             "compute",
             format_seconds(totals.compute_seconds),

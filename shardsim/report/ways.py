@@ -41,7 +41,7 @@ def shown(step: Step) -> str:
 def cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
     """Where the plan taken is not the cheapest, that is said."""
     lines: list[RenderableType] = []
-    for choice in plan.choices:
+    for choice in plan.first_choices:
         best, chosen = choice.alternatives[0], choice.chosen
         match objective:
             case Objective.TIME:
@@ -66,9 +66,9 @@ def cheaper(plan: Plan, objective: Objective) -> list[RenderableType]:
 
 def turning_points(plan: Plan) -> list[RenderableType]:
     """For which extents the way taken is the best, and where something else binds."""
-    several = len(plan.choices) > 1
+    several = len(plan.first_choices) > 1
     lines: list[RenderableType] = []
-    for choice in plan.choices:
+    for choice in plan.first_choices:
         sentences = list(_turning_points(choice))
         if several and sentences:
             lines.append(Sentence(choice.text))
@@ -142,7 +142,7 @@ def _while(dim: str, bounds: Mapping[str, str]) -> str:
 def ways(plan: Plan) -> list[RenderableType]:
     """For each choice a table of the ways to do it."""
     parts: list[RenderableType] = []
-    for choice in plan.choices:
+    for choice in plan.first_choices:
         found, taken = choice.alternatives, choice.chosen
         if len(found) > 1:
             some = [way for i, way in enumerate(found) if i < MOST_ALTERNATIVES or way is taken]

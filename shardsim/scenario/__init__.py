@@ -12,6 +12,7 @@ pairs.py          "X=4,Y=4" and {X: 4, Y: 4}
 coordinates.py    "0,0 0,1" and [[0, 0], [0, 1]]
 expectations.py   what must come out
 translation.py    statements in another notation; only who has some imports it
+repeating.py      layers without writing them out
 ways_out.py       what a fault of a statement proposes, with prices
 """
 
@@ -19,7 +20,7 @@ from shardsim.scenario.expectations import Expectation
 from shardsim.scenario.files import is_shipped, load_comparison, load_scenario
 from shardsim.scenario.loading import Scenario, make_scenario
 from shardsim.scenario.machine import make_mesh
-from shardsim.scenario.planning import plan_program
+from shardsim.scenario.planning import cost_model, plan_program
 from shardsim.scenario.single import Single, make_collective
 from shardsim.scenario.strategies import Comparison, Strategy, StrategyFaults
 
@@ -30,6 +31,7 @@ __all__ = [
     "Single",
     "Strategy",
     "StrategyFaults",
+    "cost_model",
     "is_shipped",
     "load_comparison",
     "load_scenario",

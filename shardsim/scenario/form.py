@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from fractions import Fraction
 from typing import Annotated
 
 from pydantic import PlainValidator, ValidationInfo
@@ -14,9 +15,10 @@ from shardsim.documents.fields import Count, Latency, Size, words
 from shardsim.errors import QuantityError, ScenarioError
 from shardsim.notation import Collective, Contraction, Reshard
 from shardsim.topology import Topology
-from shardsim.units import parse_count
+from shardsim.units import exact, parse_count
 from shardsim.vocabulary import (
     Algorithm,
+    Form,
     IdleAxes,
     LatencyModel,
     Objective,
@@ -29,7 +31,9 @@ from shardsim.vocabulary import (
 __all__ = ["CollectiveForm", "FileForm", "MachineForm", "ScenarioForm", "StrategyForm"]
 
 MOST_CHUNKS = 4096
-NOT_YET = ("sweep", "tile", "matmul_efficiency")
+MOST_REPEATED = 1024
+SLOWEST = 100
+NOT_YET = ("sweep", "matmul_efficiency")
 
 
 def _either(*kinds: type, form: str, example: str) -> PlainValidator:
@@ -90,6 +94,23 @@ _Overlap = Annotated[
         {
             Overlap.NONE: "one step after the other",
             Overlap.ASYNC: "a step starts when its inputs are there",
+            Overlap.DECOMPOSED: "collectives and matmuls together, in ring steps",
+            Overlap.AUTO: "the same where that is faster",
+        },
+        {"ideal": "every run shows that bound as `at least`; choose async, decomposed or auto"},
+    ),
+]
+_Form = Annotated[
+    Form,
+    words(
+        Form,
+        {
+            Form.OWN_CHUNK_FIRST: "both ways, beginning with the chunk that is here",
+            Form.HALF_CHUNKS: "half of every chunk all the way round, each way",
+            Form.PAIRS: "both ways, two chunks a step",
+            Form.ONE_DIRECTION: "one way round",
+            Form.UNPIPELINED: "matmul-ReduceScatter as a plain loop",
+            Form.CHUNKS: "the matmul in parts, each reduced while the next is computed",
         },
     ),
 ]
@@ -192,6 +213,33 @@ def _whole(value: object, info: ValidationInfo) -> int:
     return int(text)
 
 
+def _ahead(value: object, info: ValidationInfo) -> int:
+    ahead = _whole(value, info)
+    if ahead < 0:
+        raise QuantityError(f"{info.field_name} must be 0 or more; it is {ahead}", "write 0 or 1")
+    return ahead
+
+
+def _repeat(value: object, info: ValidationInfo) -> int:
+    times = parse_count("" if value is None else value, info.field_name or "")
+    if times > MOST_REPEATED:
+        why = f"{info.field_name} must be {MOST_REPEATED:,} at most; it is {times:,}"
+        raise QuantityError(why, "time a few layers, and multiply")
+    return times
+
+
+def _slowdown(value: object, info: ValidationInfo) -> Fraction:
+    way_out = "write 1.3 where a matmul takes 1.3 times as long meanwhile"
+    if not isinstance(value, int | float | str | Fraction):
+        why = f"{info.field_name} must be a number; it is {described(value)}"
+        raise QuantityError(why, way_out)
+    factor = exact(value)
+    if not 1 <= factor <= SLOWEST:
+        why = f"{info.field_name} must be from 1 to {SLOWEST}; it is {described(value)}"
+        raise QuantityError(why, way_out)
+    return factor
+
+
 def _one_line(value: object, info: ValidationInfo) -> str:
     if not isinstance(value, str) or len(value.splitlines()) > 1:
         found = "several lines" if isinstance(value, str) else described(value)
@@ -204,6 +252,9 @@ def _one_line(value: object, info: ValidationInfo) -> str:
 _Note = Annotated[str, PlainValidator(_one_line)]
 Chunks = Annotated[int, PlainValidator(_chunks)]
 Whole = Annotated[int, PlainValidator(_whole)]
+Ahead = Annotated[int, PlainValidator(_ahead)]
+Repeat = Annotated[int, PlainValidator(_repeat)]
+Slowdown = Annotated[Fraction, PlainValidator(_slowdown)]
 
 
 class MachineForm(Record):
@@ -228,6 +279,11 @@ class ScenarioForm(MachineForm):
     dims: _Extents
     dtype: _Words | None = None
     overlap: _Overlap = Overlap.ASYNC
+    form: _Form | None = None
+    prefetch: Ahead | None = None
+    compute_slowdown: Slowdown = Fraction(1)
+    tile: Count = 1
+    repeat: Repeat = 1
     policy: _Policy = Policy.CHEAPEST
     objective: _Objective = Objective.TIME
     idle_axes: _IdleAxes = IdleAxes.LEAVE

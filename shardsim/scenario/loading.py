@@ -7,7 +7,7 @@ form, then read value by value, so that every fault has its place, in the file o
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -30,6 +30,7 @@ from shardsim.scenario.expectations import Expectation, read_expectations
 from shardsim.scenario.form import ScenarioForm
 from shardsim.scenario.machine import check_methods, option_marks, read_mesh
 from shardsim.scenario.pairs import name_place, read_pairs, read_sizes
+from shardsim.scenario.repeating import repeated
 from shardsim.scenario.ways_out import with_prices
 from shardsim.topology import Topology
 from shardsim.vocabulary import Dtype
@@ -60,6 +61,11 @@ def make_scenario(
     devices: Sequence[Sequence[int]] | str | None = None,
     dtype: str | Mapping[str, str] | None = None,
     overlap: str = "async",
+    form: str | None = None,
+    prefetch: int | str | None = None,
+    compute_slowdown: float | str | Fraction | None = None,
+    tile: int | str | None = None,
+    repeat: int | str | None = None,
     latency_model: str = "additive",
     algorithm: str | None = None,
     schedule: str | None = None,
@@ -93,6 +99,11 @@ def make_scenario(
         "dims": dims,
         "dtype": dtype,
         "overlap": overlap,
+        "form": form,
+        "prefetch": prefetch,
+        "compute_slowdown": compute_slowdown,
+        "tile": tile,
+        "repeat": repeat,
         "latency_model": latency_model,
         "algorithm": algorithm,
         "schedule": schedule,
@@ -148,6 +159,10 @@ def scenario_of(
         faults.attempt(partial(check_methods, document, form, mesh))
     options = Options(
         overlap=form.overlap,
+        form=form.form,
+        prefetch=form.prefetch,
+        compute_slowdown=form.compute_slowdown,
+        tile=form.tile,
         latency_model=form.latency_model,
         algorithm=form.algorithm,
         schedule=form.schedule,
@@ -171,9 +186,13 @@ def scenario_of(
         faults.errors[:] = map(priced, faults.errors)
     if mesh is not None and extents is not None and statements is not None:
         places = {name: place for name in extents if (place := name_place(document, "dims", name))}
-        program = faults.attempt(
-            lambda: bind_program(statements, mesh, extents, dtypes, places, uneven=form.uneven)
-        )
+        bound = partial(bind_program, mesh=mesh, extents=extents, place=places, uneven=form.uneven)
+        program = faults.attempt(lambda: bound(statements, dtypes=dtypes))
+        if program is not None and form.repeat > 1:
+            once = program
+            program = faults.attempt(
+                lambda: _repeated(document, once.statements, form.repeat, bound, dtypes)
+            )
     faults.raise_any()
     assert program is not None
     assert expectations is not None
@@ -183,6 +202,25 @@ def scenario_of(
         options=options,
         expectations=expectations,
     )
+
+
+def _repeated(
+    document: Document,
+    statements: tuple[Statement, ...],
+    times: int,
+    bound: Callable[..., Program],
+    dtypes: Dtypes | None,
+) -> Program:
+    """The program so many times, bound; the place of a fault is that of `repeat`."""
+    try:
+        several, origin = repeated(statements, times)
+    except ScenarioError as error:
+        raise error.at(document.place("repeat")) from None
+    known = dtypes or Dtypes()
+    by_name = dict(known.by_name)
+    again = {name: by_name[old] for name, old in origin.items() if old in by_name}
+    typed = Dtypes(known.default, (*known.by_name, *again.items()))
+    return bound(several, dtypes=typed, repeat=times)
 
 
 def statements_of(document: Document) -> tuple[Statement, ...]:

@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from shardsim.planner import Plan
     from shardsim.program import Options, Program
 
-__all__ = ["plan_program"]
+__all__ = ["cost_model", "plan_program"]
+
+
+def cost_model(options: Options) -> CostModel:
+    """The closed forms by the options of a scenario."""
+    wanted = Wanted(options.algorithm, options.schedule, options.chunks)
+    return CostModel(options.latency_model, wanted, options.tile)
 
 
 def plan_program(program: Program, options: Options) -> Plan:
@@ -22,9 +28,7 @@ def plan_program(program: Program, options: Options) -> Plan:
     """
     return make_plan(
         program,
-        CostModel(
-            options.latency_model, Wanted(options.algorithm, options.schedule, options.chunks)
-        ),
+        cost_model(options),
         policy=options.policy,
         objective=options.objective,
         idle_axes=options.idle_axes,

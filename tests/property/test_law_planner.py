@@ -11,7 +11,8 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shardsim.cost import CostModel, MatmulShape
+from shardsim.cost import CostModel
+from shardsim.matmul import MatmulShape
 from shardsim.mesh import Mesh, Permutation
 from shardsim.notation import Array, Contraction, Dim, Reshard
 from shardsim.planner import Alternative, make_plan

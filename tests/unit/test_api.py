@@ -113,15 +113,16 @@ def test_settings_reach_the_scenario() -> None:
 
 
 KNOWN = (
-    "known: topology, dims, mesh, layout, devices, dtype, overlap, latency_model, algorithm, "
-    "schedule, chunks, efficiency, launch_overhead, policy, objective, idle_axes, uneven, name"
+    "known: topology, dims, mesh, layout, devices, dtype, overlap, form, prefetch, "
+    "compute_slowdown, tile, repeat, latency_model, algorithm, schedule, chunks, efficiency, "
+    "launch_overhead, policy, objective, idle_axes, uneven, name"
 )
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({**GIVEN, "tile": 8}, f"unknown setting tile; {KNOWN}\n  help: leave it out"),
+        ({**GIVEN, "sweep": 8}, f"unknown setting sweep; {KNOWN}\n  help: leave it out"),
         (
             {**GIVEN, "policies": 1},
             f"unknown setting policies; {KNOWN}\n  help: did you mean policy?",

@@ -132,7 +132,11 @@ FILES = [
     (GOOD.replace("4x4", "4x99").encode(), "v5e:4x99 is larger than a v5e pod", "f.yaml:1:15"),
     ((GOOD + "overlap: x\n").encode(), "overlap must be one of none, async", "f.yaml:6:10"),
     ((GOOD + "algorithm: balanced\n").encode(), "algorithm balanced needs a", "f.yaml:6:12"),
-    ((GOOD + "tile: 8\n").encode(), "'tile' in the scenario is not supported yet", "f.yaml:6:1"),
+    (
+        (GOOD + "matmul_efficiency: 0.8\n").encode(),
+        "'matmul_efficiency' in the scenario is not supported yet",
+        "f.yaml:6:1",
+    ),
 ]
 
 # arguments, the message; without a place, since the fault is in no text

@@ -95,7 +95,7 @@ SCENARIOS = [
         "dtype names 'Q', which no line of the program has; it has A, B, C",
         "5:9",
     ),
-    ("dtype: bf16", "overlap: sometimes", "overlap must be one of none, async; it is", "5:10"),
+    ("dtype: bf16", "overlap: sometimes", "overlap must be one of none, async, decomp", "5:10"),
     ("A[I,", "A[I_X,", "axis X is used twice in A[I_X, J_X]", "7:14"),
     (
         "A[I, J_X] ·",

@@ -37,7 +37,14 @@ STEP_KEYS = {
     "op", "text", "axes", "algorithm", "bytes", "wire_bytes_per_chip", "flops_per_chip",
     "hbm_bytes_per_chip", "book_seconds", "exact_seconds", "relation",
 }  # fmt: skip
-FLOATS = ("_seconds", "overlap_fraction", "utilization", "efficiency", "bw_bytes_per_second")
+FLOATS = (
+    "_seconds",
+    "overlap_fraction",
+    "utilization",
+    "efficiency",
+    "slowdown",
+    "bw_bytes_per_second",
+)
 SIMULATED_KEYS = {"simulated_seconds", "start_seconds", "end_seconds"}
 RUN_KEYS = {"format", "name", "topology", "chips", "mesh", "steps", "result", "totals"}
 RESULT_KEYS = {"text", "local_shape", "bytes_per_chip"}
@@ -142,6 +149,7 @@ def test_run_as_json() -> None:
         "simulated_seconds": 4.007e-6,
         "start_seconds": 0.0,
         "end_seconds": 4.007e-6,
+        "exposed_seconds": 4.007e-6,
     }
 
 
@@ -383,8 +391,10 @@ def test_help(arguments: tuple[str, ...]) -> None:
 MACHINE = ["--topology", "--mesh", "--layout", "--devices"]
 ARRAYS = ["--dims", "--dtype"]
 METHOD = ["--algorithm", "--schedule", "--chunks", "--latency-model"]
+MATMULS = ["--algorithm", "--schedule", "--chunks", "--tile", "--repeat", "--latency-model"]
 LINKS = ["--efficiency", "--launch-overhead"]
-CHOICES = ["--policy", "--objective", "--idle-axes", "--uneven", *METHOD, *LINKS]
+CHOICES = ["--policy", "--objective", "--idle-axes", "--uneven", *MATMULS, *LINKS]
+TIMING = ["--overlap", "--form", "--prefetch", "--compute-slowdown"]
 FOREIGN = ["--from", "--einsum"]
 ASKED = ["--shift", "--root", "--from", "--to", "--ways"]
 
@@ -394,10 +404,20 @@ ASKED = ["--shift", "--root", "--from", "--to", "--ways"]
     [
         (
             "run",
-            [*MACHINE, *ARRAYS, "--overlap", *CHOICES, "--strategy", "--trace", *FOREIGN, "--json"],
+            [
+                *MACHINE,
+                *ARRAYS,
+                *TIMING,
+                *CHOICES,
+                "--strategy",
+                "--trace",
+                "--svg",
+                *FOREIGN,
+                "--json",
+            ],
         ),
         ("plan", [*MACHINE, *ARRAYS, *CHOICES, "--strategy", *FOREIGN, "--json"]),
-        ("compare", [*MACHINE, *ARRAYS, "--overlap", *CHOICES, "--json"]),
+        ("compare", [*MACHINE, *ARRAYS, *TIMING, *CHOICES, "--json"]),
         ("collective", ["--size", *MACHINE, "--axes", *METHOD, *ASKED, *LINKS, "--json"]),
     ],
 )

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from shardsim.call import Call
-from shardsim.cost import CostModel, MatmulShape, Terms
+from shardsim.cost import CostModel, Terms
 from shardsim.cost.book import book_seconds
 from shardsim.cost.exact import all_gather, all_to_all
 from shardsim.cost.relations import exact_terms, relation
@@ -19,6 +19,7 @@ from shardsim.cost.terms import sum_of_largest
 from shardsim.cost.wire import wire_bytes
 from shardsim.errors import TopologyError
 from shardsim.hardware import Link
+from shardsim.matmul import MatmulShape
 from shardsim.vocabulary import (
     Algorithm,
     CallKind,

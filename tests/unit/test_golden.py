@@ -122,7 +122,12 @@ def test_there_is_a_golden_file_for_every_scenario() -> None:
 
 
 FIGURE = re.compile(r"\d[\d.]* (?:ms|µs)")
-TOLD = {"compare-two-matmul-block"}
+MEASURED = {
+    "compare-collective-matmul-v5e": {"311 µs", "244 µs", "224 µs"},
+    "compare-overlapped-gpus": {"2.96 ms", "2.02 ms", "1.77 ms", "1.56 ms", "1.40 ms"},
+}
+"""What was measured by others need not be what is printed."""
+TOLD = {"compare-two-matmul-block", *MEASURED}
 VARIANTS = {
     "10-two-axes-at-once": ("--schedule", "sequential"),
     "11-cut-dimension": ("--layout", "X=x+y:(4)4,Y=y:(1)4"),
@@ -138,7 +143,8 @@ def test_figures_in_comments_are_those_printed(name: str) -> None:
     printed = command("compare" if name in COMPARISONS else "run", str(path)).out
     if name in VARIANTS:
         printed += command("run", str(path), *VARIANTS[name]).out
-    assert [figure for figure in figures if f" {figure}" not in printed] == []
+    others = MEASURED.get(name, set())
+    assert [one for one in figures if one not in others and f" {one}" not in printed] == []
     assert bool(figures) is (name[:2] in {"10", "11", "12", "13"} or name in TOLD)
 
 

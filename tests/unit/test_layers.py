@@ -16,7 +16,7 @@ import shardsim
 PACKAGE = Path(shardsim.__file__).parent
 LAYERS = [
     {"errors", "units", "vocabulary", "files"},
-    {"notation", "hardware", "timeline"},
+    {"notation", "hardware", "timeline", "matmul"},
     {"topology", "mesh", "sharding", "call", "placement", "dialects"},
     {"cost", "collectives"},
     {"program", "planner", "overlap"},

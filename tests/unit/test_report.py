@@ -10,8 +10,8 @@ import pytest
 
 from shardsim.api import run
 from shardsim.comparison import Run
+from shardsim.comparison.rows import busiest_chip
 from shardsim.report import gantt, render, run_report
-from shardsim.report.gantt import busiest_chip
 from shardsim.timeline import Activity, Core, Interval, LinkDirection, Timeline
 from tests.command_line import command
 
@@ -208,7 +208,7 @@ def test_totals() -> None:
     assert after("Totals", lines)[:5] == [
         "  simulated           698 µs    bound by compute",
         "  at least            698 µs    the busiest core or link, latency apart",
-        "  at most             702 µs    one step after the other",
+        "  in turn             702 µs    one step after the other",
         "  compute             698 µs    100.0% of peak FLOP/s",
         "  communication      4.00 µs    0 ns exposed, 100% hidden behind compute",
     ]

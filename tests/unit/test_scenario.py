@@ -290,7 +290,11 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"dtype": "A=int8,B=x"}, "'x' is no dtype; known: f64", "--dtype:1:10"),
     ({"dtype": "A= int8 ,b=bf16"}, "dtype names 'b', which no line", "--dtype:1:10"),
     ({"dtype": {"Q": "bf16"}}, "dtype names 'Q', which no line of the program has", "None"),
-    ({"overlap": "asink"}, "overlap must be one of none, async; it is 'asink'", "--overlap:1:1"),
+    (
+        {"overlap": "asink"},
+        "overlap must be one of none, async, decomposed, auto; it is 'asink'",
+        "--overlap:1:1",
+    ),
     ({"latency_model": ""}, "latency_model must be one of additive, floor", "--latency-model:1:1"),
     ({"algorithm": "x"}, "algorithm must be one of balanced, whole_shards", "--algorithm:1:1"),
     ({"program": "A[I"}, "expected ',' or ']' to close the dimensions of A", "expression:1:4"),
@@ -460,9 +464,17 @@ def test_values_of_other_types(changes: dict[str, Any], message: str, hint: str)
     assert caught.value.hint.startswith(hint)
 
 
+FORMS = "own_chunk_first, half_chunks, pairs, one_direction, unpipelined, chunks"
 WORDS = [
-    ("overlap", "maybe", "none, async", "none: one step after the other; async: a step starts"),
-    ("overlap", "asink", "none, async", "did you mean async?"),
+    (
+        "overlap",
+        "maybe",
+        "none, async, decomposed, auto",
+        "none: one step after the other; async: a step starts",
+    ),
+    ("overlap", "asink", "none, async, decomposed, auto", "did you mean async?"),
+    ("overlap", "ideal", "none, async, decomposed, auto", "every run shows that bound"),
+    ("form", "pair", FORMS, "did you mean pairs?"),
     ("latency_model", "", "additive, floor", "additive: a hop takes n/w + latency; floor: it"),
     ("policy", "best", "textbook, cheapest", "textbook: plans by the four rules of the book; c"),
     ("policy", ["x"], "textbook, cheapest", "textbook: plans by"),

@@ -1,18 +1,15 @@
-"""The local matmul: its shape on one chip, and the roofline."""
+"""A local contraction as the matrix unit sees it: what is to be done, without a price."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
-
-from shardsim.units import Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["MatmulPrice", "MatmulShape"]
+__all__ = ["MatmulShape"]
 
 Extent = int | Fraction
 
@@ -65,23 +62,3 @@ class MatmulShape(NamedTuple):
         if tile == 1:
             return self
         return MatmulShape(self.batch, *(math.ceil(Fraction(e) / tile) * tile for e in sides))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatmulPrice:
-    """What a local matmul costs on one chip: seconds by FLOPs, by HBM traffic, and the larger.
-
-    Attributes:
-        compute: FLOPs, those of padding included, over the peak.
-        memory: Bytes over the HBM bandwidth.
-        waste: The share of the FLOPs that is padding to whole tiles.
-    """
-
-    compute: Seconds
-    memory: Seconds
-    waste: Fraction = Fraction(0)
-
-    @property
-    def seconds(self) -> Seconds:
-        """The roofline: max(FLOPs / peak, bytes / HBM bandwidth)."""
-        return max(self.compute, self.memory)
