@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from shardsim.planner import Plan
     from shardsim.program import Options
     from shardsim.timeline import Timeline
+    from shardsim.units import Seconds
 
-__all__ = ["overlapped"]
+__all__ = ["exposed", "overlapped"]
 
 
 def overlapped(plan: Plan, options: Options) -> tuple[Plan, tuple[Considered, ...], Timeline]:
@@ -40,7 +41,7 @@ def overlapped(plan: Plan, options: Options) -> tuple[Plan, tuple[Considered, ..
         made, considered = decompose(plan, cost, form=options.form)
         return made, considered, timed(made)
     plain = timed(plan)
-    hidden = [step for step, seconds in _exposed(plain, plan).items() if not seconds]
+    hidden = [step for step, seconds in exposed(plain, plan).items() if not seconds]
     made, considered = decompose(plan, cost, form=options.form, only_faster=True, apart=hidden)
     together = timed(made) if made.decomposed else plain
     if together.makespan < plain.makespan or not made.decomposed:
@@ -54,8 +55,8 @@ def overlapped(plan: Plan, options: Options) -> tuple[Plan, tuple[Considered, ..
     return plan, tuple(replace(one, why=why) if one.text in told else one for one in again), plain
 
 
-def _exposed(timeline: Timeline, plan: Plan) -> dict[int, object]:
+def exposed(timeline: Timeline, plan: Plan) -> dict[int, Seconds]:
     """For each collective how long it is exposed on the chip that finishes last."""
     if not timeline.activities:
         return {}
-    return dict(exposed_by_step(timeline, timeline.last_chip, plan.collectives))
+    return exposed_by_step(timeline, timeline.last_chip, plan.collectives)

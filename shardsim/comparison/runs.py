@@ -13,11 +13,10 @@ from shardsim.comparison.exposure import (
     ChipClass,
     Shares,
     chip_classes,
-    exposed_by_step,
     shares_of,
 )
 from shardsim.comparison.memory import peak_in
-from shardsim.comparison.overlapping import overlapped
+from shardsim.comparison.overlapping import exposed, overlapped
 from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
 from shardsim.cost import CostModel
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
@@ -318,10 +317,7 @@ def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
     apart = _apart(plan)
     done, considered, timeline = overlapped(plan, scenario.options)
     alone = apart if done is plan else _apart(done)
-    collectives = done.collectives
-    exposed: dict[int, Seconds] = {}
-    if timeline.activities:
-        exposed = exposed_by_step(timeline, timeline.last_chip, collectives)
+    bare = exposed(timeline, done)
     steps = []
     for index, (step, simulated) in enumerate(zip(done.steps, alone, strict=True)):
         start, end = timeline.step_span(index)
@@ -330,7 +326,7 @@ def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
             simulated=simulated,
             start=start,
             end=end,
-            exposed=exposed.get(index, Fraction(0)),
+            exposed=bare.get(index, Fraction(0)),
         )
         steps.append(times)
     totals = _totals(done, timeline, sum(apart, Fraction(0)))

@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from shardsim.planner.steps import Step
     from shardsim.timeline import Timeline, Track
     from shardsim.topology import Coordinate, Hop, Topology
-    from shardsim.units import Seconds
+    from shardsim.units import Bytes, Seconds
 
 __all__ = ["simulate", "simulate_calls", "simulate_step"]
 
 Process = Generator[simpy.Event, Any, None]
 Order = Callable[[Sequence[Any]], Sequence[Any]]
+Load = tuple[int, int, int]
+"""A message's share of V: blocks (numerator, denominator), of so many; quicker than fractions."""
 Programs = Callable[[Call, "Coordinate"], StepProgram]
 Waiter = tuple[int, "Coordinate", tuple[int, int, int], int]
 """A step, a chip, what in it waits (a channel on which it sends, or one of the two below), and the
@@ -180,7 +182,7 @@ class _Flight(NamedTuple):
 
     step: int
     call: Call
-    share: Fraction
+    load: Load
     message: Message
     counted: tuple[int, int, int]
     hops: tuple[Hop, ...]
@@ -226,7 +228,7 @@ class _Simulation:
         self.requests = self._count_requests() if in_order else {}
         self.intervals: list[Interval] = []
         self.barriers: dict[int, simpy.Event] = {}
-        self.durations: dict[tuple[int, Fraction, Link], tuple[int, int]] = {}
+        self.durations: dict[tuple[int, Load, int], tuple[int, int, Bytes]] = {}
         self.waiting: dict[Waiter, tuple[int, Need]] = {}
 
     def _participants(self, step: Step | Call) -> list[Coordinate]:
@@ -284,13 +286,13 @@ class _Simulation:
             self.routes[key] = call.way(chip, lane.channel.segment, send.offset)
         return self.routes[key]
 
-    def _hops(self, index: int, call: Call) -> Iterator[tuple[Fraction, tuple[Hop, ...]]]:
+    def _hops(self, index: int, call: Call) -> Iterator[tuple[Load, tuple[Hop, ...]]]:
         """Of every message of a collective: its share of V, and the hops it takes."""
         for chip in self.parts[index]:
             program = self._program(index, call, chip)
             for lane in program.lanes:
                 for send in lane.sends:
-                    yield send.size / program.blocks, self._route(index, chip, lane, send)
+                    yield _load(send, program), self._route(index, chip, lane, send)
 
     def _program(self, index: int, call: Call, chip: Coordinate) -> StepProgram:
         """The step program of a chip."""
@@ -313,10 +315,14 @@ class _Simulation:
             if call is None:
                 continue
             denominators.add(call.launch.denominator)
-            seen = {(share, hop.link) for share, hops in self._hops(index, call) for hop in hops}
-            for share, link in seen:
+            seen = {
+                (load, id(hop.link)): hop.link
+                for load, hops in self._hops(index, call)
+                for hop in hops
+            }
+            for (load, _), link in seen.items():
                 denominators.add(link.latency.denominator)
-                denominators.add(_transfer(call, share, link).denominator)
+                denominators.add(_transfer(call, load, link).denominator)
         return math.lcm(*denominators)
 
     def _count_requests(self) -> dict[Track, Counter[int]]:
@@ -464,7 +470,7 @@ class _Simulation:
             flight = _Flight(
                 index,
                 call,
-                send.size / program.blocks,
+                _load(send, program),
                 Message(chip, channel, number),
                 send.counted or lane.channel,
                 self._route(index, chip, lane, send),
@@ -488,10 +494,9 @@ class _Simulation:
             self._under_way(flight.step, message.sender)
         if hop is flight.hops[-1]:
             self._under_way(flight.step, hop.to)
-        held, latency = self._durations(flight, hop)
+        held, latency, size = self._durations(flight, hop)
         yield self.env.timeout(held)
         end = self._now()
-        size = flight.call.size * flight.share
         for track in hop.tracks:
             self._server(track).release()
             self.intervals.append(
@@ -524,14 +529,15 @@ class _Simulation:
             yield self.env.timeout(latency)
         self.parts[flight.step][flight.hops[-1].to].inbox.put(flight.counted)
 
-    def _durations(self, flight: _Flight, hop: Hop) -> tuple[int, int]:
-        """Ticks for which a message holds its link, and ticks from then to its arrival."""
-        key = (flight.step, flight.share, hop.link)
+    def _durations(self, flight: _Flight, hop: Hop) -> tuple[int, int, Bytes]:
+        """Ticks for which a message holds its link, ticks from then to its arrival, its bytes."""
+        key = (flight.step, flight.load, id(hop.link))
         if key not in self.durations:
-            transfer = self._ticks(_transfer(flight.call, flight.share, hop.link))
+            transfer = self._ticks(_transfer(flight.call, flight.load, hop.link))
             latency = self._ticks(hop.link.latency)
-            by_floor = self.latency_model is LatencyModel.FLOOR
-            self.durations[key] = (max(transfer, latency), 0) if by_floor else (transfer, latency)
+            if self.latency_model is LatencyModel.FLOOR:
+                transfer, latency = max(transfer, latency), 0
+            self.durations[key] = transfer, latency, flight.call.size * _share(flight.load)
         return self.durations[key]
 
     def _receive(self, index: int, chip: Coordinate, program: StepProgram) -> Process:
@@ -584,9 +590,17 @@ class _Simulation:
         return f"{who} waits {what}: {here} of {need.count} messages have come on {way}"
 
 
-def _transfer(call: Call, share: Fraction, link: Link) -> Fraction:
+def _load(send: Send, program: StepProgram) -> Load:
+    return send.size.numerator, send.size.denominator, program.blocks
+
+
+def _share(load: Load) -> Fraction:
+    return Fraction(load[0], load[1] * load[2])
+
+
+def _transfer(call: Call, load: Load, link: Link) -> Fraction:
     """Seconds that a message takes on a link, latency apart."""
-    return share * call.size / (link.one_way_bandwidth * call.efficiency)
+    return _share(load) * call.size / (link.one_way_bandwidth * call.efficiency)
 
 
 def _way(call: Call, channel: tuple[int, int, int]) -> str:

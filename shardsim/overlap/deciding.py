@@ -214,7 +214,9 @@ def _why(option: _Option, taken: Mapping[int, _Option], *, is_hidden: bool) -> s
     name = best.form.value if best.form is not Form.CHUNKS else f"{best.parts} chunks"
     if pair.collective in taken:
         than = "instead of" if option.saving > 0 else "though it is no faster than"
-        return f"{name}: {seconds} {than} {apart} one after the other"
+        others = [step for i, step in enumerate(option.steps) if i != option.at]
+        rest = "".join(f", with {one.label} ({format_seconds(one.seconds)})" for one in others)
+        return f"{name}{rest}: {seconds} {than} {apart} one after the other"
     if is_hidden:
         return (
             f"one after the other: other work hides the communication already ({name}: {seconds})"

@@ -33,7 +33,7 @@ from shardsim.scenario.pairs import name_place, read_pairs, read_sizes
 from shardsim.scenario.repeating import repeated
 from shardsim.scenario.ways_out import with_prices
 from shardsim.topology import Topology
-from shardsim.vocabulary import Dtype
+from shardsim.vocabulary import Dtype, Overlap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,6 +157,14 @@ def scenario_of(
     expectations = faults.attempt(lambda: read_expectations(document))
     if mesh is not None:
         faults.attempt(partial(check_methods, document, form, mesh))
+    if form.form is not None and form.overlap in (Overlap.NONE, Overlap.ASYNC):
+        faults.errors.append(
+            ScenarioError(
+                f"form {form.form.value} is for overlap: decomposed or auto; it is {form.overlap}",
+                "add overlap: decomposed, or leave the form out",
+                document.place("form"),
+            )
+        )
     options = Options(
         overlap=form.overlap,
         form=form.form,

@@ -209,6 +209,7 @@ def test_repetitions_that_do_not_follow_each_other_are_refused() -> None:
         ({"repeat": 0}, "repeat must be"),
         ({"repeat": 5000}, "repeat must be 1,024 at most; it is 5,000"),
         ({"tile": 0}, "tile must be"),
+        ({"form": "pairs"}, "form pairs is for overlap: decomposed or auto; it is async"),
         ({"form": "pears"}, "form must be one of own_chunk_first, half_chunks, pairs"),
     ],
 )
