@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardsim.timeline import Core, LinkDirection, Port
@@ -23,7 +24,10 @@ class Bar(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A core or a link direction, and when it is busy; `name` is for people: `link X+`."""
+    """A core or a link direction, and when it is busy.
+
+    `name` is for people: `link X+`; of an axis on several dimensions `link X.y+`.
+    """
 
     name: str
     bars: tuple[Bar, ...]
@@ -42,8 +46,10 @@ def rows_of(run: Run, chip: tuple[int, ...]) -> tuple[Row, ...]:
     timeline, mesh = run.timeline, run.plan.mesh
     axes = mesh.axes_on
     rows: list[tuple[str, Track]] = [("core", Core(chip))]
+    several = {axis for axis, count in Counter(axes.values()).items() if count > 1}
     for index, dimension in enumerate(mesh.topology.dimensions):
         name = axes.get(index, dimension.name)
+        name = f"{name}.{dimension.name}" if name in several else name
         for direction in (+1, -1):
             if dimension.kind is DimensionKind.SWITCH:
                 way = "out" if direction > 0 else "in"

@@ -28,12 +28,19 @@ def gantt(run: Run, width: int = MOST_CELLS, page: int = 1000) -> list[str]:
 
     A mark is the step's number in the table (1-9, then letters, then #). A column shows the step
     that is busy longest in it, `-` where the row is busy for less than half of it, and a dot where
-    it is idle. A row in which nothing happens is left out.
+    it is idle. A row in which nothing happens is left out. Repetitions are marked like the first.
     """
     end = max((activity.end for activity in run.timeline.activities), default=0)
     if end == 0:
         return []
     rows = rows_of(run, busiest_chip(run))
+    plan = run.plan
+    once, odd = divmod(len(plan.steps), plan.program.repeat)
+    if plan.program.repeat > 1 and not odd:
+        rows = tuple(
+            row._replace(bars=tuple(bar._replace(step=bar.step % once) for bar in row.bars))
+            for row in rows
+        )
     label = max([len("link X+"), *(len(row.name) for row in rows)])
     width = min(width, max(LEAST_CELLS, page - label - MARGIN))
     lines = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -130,4 +131,9 @@ def path_lines(path: Sequence[PathStep]) -> list[RenderableType]:
     if len(pieces) > MOST_PIECES:
         middle = len(pieces) - MOST_PIECES + 1
         pieces = [*pieces[: MOST_PIECES // 2], f"{middle} more", *pieces[-(MOST_PIECES // 2) :]]
-    return [Sentence("critical path, step by step: " + ", ".join(pieces))]
+    sending = sum((piece.seconds for piece in path if not piece.computes), Fraction(0))
+    return [
+        Sentence(
+            f"critical path, {format_seconds(sending)} of it communication: {', '.join(pieces)}"
+        )
+    ]

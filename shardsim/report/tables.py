@@ -243,9 +243,9 @@ def _totals(run: Run) -> Table:
         (
             "at least",
             format_seconds(totals.lower_bound_seconds),
-            "the busiest core or link, latency apart",
+            "ideal: the busiest core or link, latency apart",
         ),
-        ("in turn", format_seconds(totals.upper_bound_seconds), "one step after the other"),
+        ("in turn", format_seconds(totals.upper_bound_seconds), "none: one step after the other"),
         (
             "compute",
             format_seconds(totals.compute_seconds),

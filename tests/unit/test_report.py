@@ -207,8 +207,8 @@ def test_totals() -> None:
     )
     assert after("Totals", lines)[:5] == [
         "  simulated           698 µs    bound by compute",
-        "  at least            698 µs    the busiest core or link, latency apart",
-        "  in turn             702 µs    one step after the other",
+        "  at least            698 µs    ideal: the busiest core or link, latency apart",
+        "  in turn             702 µs    none: one step after the other",
         "  compute             698 µs    100.0% of peak FLOP/s",
         "  communication      4.00 µs    0 ns exposed, 100% hidden behind compute",
     ]
