@@ -10,9 +10,9 @@ import simpy
 from simpy.events import EventPriority
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["InOrder", "Inbox", "Server"]
+__all__ = ["InOrder", "Inbox", "Rank", "Server"]
 
 Channel = tuple[int, int, int]
 Rank = tuple[int, ...]
@@ -85,32 +85,50 @@ class Server:
 
 
 class InOrder(Server):
-    """Serves the steps of a program one after the other, within a step first come first served.
+    """Serves the steps of a program one after the other.
 
-    So whatever comes early for a later step never delays an earlier one: nothing starts later than
-    if every step waited for the end of the one before.
+    Within a step in an order that is given, or first come first served. So whatever comes early for
+    a later step never delays an earlier one; and where the order is that of a step whose chips
+    start together, nothing starts later than if each step waited for the end of the one before.
 
     Args:
         env: The simulation.
-        requests: How many requests each step will make here.
+        steps: How many requests each step will make here.
+        orders: The order of them, as far as it is given: each rank without its step.
     """
 
-    def __init__(self, env: simpy.Environment, requests: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        env: simpy.Environment,
+        steps: Mapping[int, int],
+        orders: Mapping[int, Sequence[Rank]],
+    ) -> None:
         super().__init__(env)
-        self._left = sorted(requests.items(), reverse=True)
+        self._left = sorted(steps.items(), reverse=True)
+        self._places = {
+            step: {rank: place for place, rank in enumerate(ranks)}
+            for step, ranks in orders.items()
+        }
+        self._served = 0
 
     def release(self) -> None:
         """The request being served is done."""
         step, left = self._left.pop()
+        self._served += 1
         if left > 1:
             self._left.append((step, left - 1))
+        else:
+            self._served = 0
         super().release()
 
     def _urgency(self, rank: Rank) -> Urgency:
-        return (rank[0], self._env.now)
+        step, *rest = rank
+        places = self._places.get(step)
+        return (step, self._env.now if places is None else places[tuple(rest)])
 
     def _is_due(self) -> bool:
-        return self._queue[0][1][0] == self._left[-1][0]
+        (step, place), *_ = self._queue[0]
+        return step == self._left[-1][0] and (step not in self._places or place == self._served)
 
 
 class Inbox:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -22,9 +22,9 @@ from shardsim.call import Call
 from shardsim.collectives import StepProgram, has_switch_program, program_of
 from shardsim.collectives.attached import Work, attached_to
 from shardsim.engine.cores import Cores, in_whole_ticks
-from shardsim.engine.resources import Inbox, InOrder, Server
+from shardsim.engine.resources import Inbox, InOrder, Rank, Server
 from shardsim.errors import SimulationError
-from shardsim.planner import CollectiveStep, MatmulStep, Plan, SliceStep
+from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.timeline import Activity, Core, Interval, Message
 from shardsim.topology import spot
 from shardsim.vocabulary import Form, LatencyModel, Overlap
@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from shardsim.topology import Coordinate, Hop, Topology
     from shardsim.units import Bytes, Seconds
 
-__all__ = ["simulate", "simulate_calls", "simulate_step"]
+__all__ = ["Order", "Programs", "Shuffle", "Simulation", "place_of"]
 
 Process = Generator[simpy.Event, Any, None]
-Order = Callable[[Sequence[Any]], Sequence[Any]]
+Shuffle = Callable[[Sequence[Any]], Sequence[Any]]
+Order = Mapping["Track", Sequence[Rank]]
+"""For each link, port or core the messages of a step in the order in which it serves them."""
 Load = tuple[int, int, int]
 """A message's share of V: blocks (numerator, denominator), of so many; quicker than fractions."""
 Programs = Callable[[Call, "Coordinate"], StepProgram]
@@ -57,90 +59,9 @@ CORE = (-2, 0, 0)
 """In place of a channel: a core, and the parts of a matmul that it has done."""
 
 
-def simulate(
-    plan: Plan,
-    overlap: Overlap = Overlap.ASYNC,
-    *,
-    slowdown: Fraction = Fraction(1),
-    prefetch: int | None = None,
-    programs: Programs | None = None,
-    order: Order | None = None,
-) -> Timeline:
-    """Simulates a plan.
-
-    Args:
-        plan: What to run; its topology, its latency model, and what it does together are used.
-        overlap: `none`: a step starts when every chip has finished the step before it. Others: it
-            starts on a chip as soon as its inputs are there; a core or a link that several steps
-            use does them in the order of the program.
-        slowdown: A core takes so many times as long while its chip takes part in a collective.
-        prefetch: How many statements ahead inputs may be gathered; None: as far as there are any.
-        programs: The step program of a call at a chip; by default the project's own.
-        order: Reorders the processes before they are created; changes nothing.
-
-    Returns:
-        The timeline, in exact ticks.
-
-    Raises:
-        SimulationError: a deadlock; it says who waits for what.
-    """
-    in_order = overlap is not Overlap.NONE
-    if not in_order and plan.decomposed:
-        raise AssertionError("steps that are done together cannot follow each other")
-    ahead = prefetch if in_order else None
-    return _Simulation(
-        plan.mesh.topology,
-        plan.steps,
-        plan.dependencies() if ahead is None else plan.dependencies_within(ahead),
-        latency_model=plan.latency_model,
-        overlap=overlap,
-        programs=programs,
-        order=order,
-        in_order=in_order,
-        decomposed=plan.decomposed,
-        slowdown=slowdown,
-    ).run()
-
-
-def simulate_step(plan: Plan, step: Step) -> Timeline:
-    """Simulates one step of a plan by itself: every chip starts it at once."""
-    return _Simulation(
-        plan.mesh.topology,
-        (step,),
-        ((),),
-        latency_model=plan.latency_model,
-        overlap=Overlap.NONE,
-        programs=None,
-        order=None,
-        in_order=False,
-    ).run()
-
-
-def simulate_calls(
-    topology: Topology,
-    calls: Sequence[Call],
-    latency_model: LatencyModel = LatencyModel.ADDITIVE,
-    *,
-    programs: Programs | None = None,
-    order: Order | None = None,
-) -> Timeline:
-    """Simulates collectives that start together, each step of the timeline one of them.
-
-    They are independent: what they share serves whatever comes first.
-
-    Raises:
-        SimulationError: a deadlock; it says who waits for what.
-    """
-    return _Simulation(
-        topology,
-        calls,
-        ((),) * len(calls),
-        latency_model=latency_model,
-        overlap=Overlap.ASYNC,
-        programs=programs,
-        order=order,
-        in_order=False,
-    ).run()
+def place_of(message: Message) -> Rank:
+    """What tells a message from others of its step."""
+    return (message.number, *message.channel, *message.sender)
 
 
 def call_of(step: Step | Call) -> Call | None:
@@ -188,7 +109,7 @@ class _Flight(NamedTuple):
     hops: tuple[Hop, ...]
 
 
-class _Simulation:
+class Simulation:
     """The state of one run."""
 
     def __init__(
@@ -200,10 +121,11 @@ class _Simulation:
         latency_model: LatencyModel,
         overlap: Overlap,
         programs: Programs | None,
-        order: Order | None,
+        order: Shuffle | None,
         in_order: bool,
         decomposed: Sequence[Decomposition] = (),
         slowdown: Fraction = Fraction(1),
+        orders: Mapping[int, Order] | None = None,
     ) -> None:
         self.topology = topology
         self.steps = steps
@@ -225,6 +147,7 @@ class _Simulation:
         self.routes: dict[tuple[int, Coordinate, int, int | None], tuple[Hop, ...]] = {}
         self.ticks_per_second = self._common_denominator()
         self.in_order = in_order
+        self.orders = orders or {}
         self.requests = self._count_requests() if in_order else {}
         self.intervals: list[Interval] = []
         self.barriers: dict[int, simpy.Event] = {}
@@ -240,6 +163,11 @@ class _Simulation:
         return [*sorted(call.group.chips), *sorted(hubs)]
 
     def run(self) -> Timeline:
+        """Runs everything to its end.
+
+        Raises:
+            SimulationError: a deadlock; it says who waits for what.
+        """
         processes = [
             process
             for index, parts in enumerate(self.parts)
@@ -271,11 +199,15 @@ class _Simulation:
 
     def _server(self, track: Track) -> Server:
         if track not in self.servers:
-            several = self.in_order and len(self.requests[track]) > 1
-            self.servers[track] = (
-                InOrder(self.env, self.requests[track]) if several else Server(self.env)
-            )
+            self.servers[track] = self._new_server(track)
         return self.servers[track]
+
+    def _new_server(self, track: Track) -> Server:
+        if not self.in_order:
+            return Server(self.env)
+        steps = self.requests[track]
+        orders = {i: self.orders[i][track] for i in steps if i in self.orders}
+        return InOrder(self.env, steps, orders) if len(steps) > 1 or orders else Server(self.env)
 
     def _route(self, index: int, chip: Coordinate, lane: Lane, send: Send) -> tuple[Hop, ...]:
         """The hops of a message."""
@@ -486,7 +418,7 @@ class _Simulation:
         so that two messages never wait for each other.
         """
         hop, message = flight.hops[at], flight.message
-        rank = (flight.step, message.number, *message.channel, *message.sender)
+        rank = (flight.step, *place_of(message))
         for track in hop.tracks:
             yield self._server(track).request(rank)
         start = self._now()

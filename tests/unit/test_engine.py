@@ -18,7 +18,7 @@ from shardsim.engine.resources import Inbox, InOrder, Server
 from shardsim.errors import SimulationError
 from shardsim.hardware import Calibration, Chip, Link
 from shardsim.planner import CollectiveStep
-from shardsim.timeline import Core, LinkDirection, Message, Port, Timeline
+from shardsim.timeline import Core, LinkDirection, Message, Port, Timeline, Track
 from shardsim.topology import Coordinate
 from shardsim.vocabulary import (
     Algorithm,
@@ -336,6 +336,26 @@ def test_a_plan_without_steps(overlap: Overlap) -> None:
     assert simulate(plan, overlap) == Timeline(ticks_per_second=1, intervals=(), activities=())
 
 
+def test_chips_that_start_apart_do_not_change_the_order_in_a_step() -> None:
+    """Chips begin the last gather 1 us apart, since the first step does not reach all of them.
+
+    First come first served, ports of the switch would serve its two halves in another order than
+    where all begin together, and the run would take longer than step after step.
+    """
+    lines = ["H[B, E_XY] -> H[B, E_YX]", "H[B, E_YX] · W[E_YX, F] -> G[B_XY, F]",
+             "G[B_XY, F] · V[F, D] -> O[B, D]"]  # fmt: skip
+    extents = {"B": 6, "D": 12, "E": 12, "F": 12}
+    plan = planned(lines, machine((3, "switch"), (2, "line")), extents)
+    apart, run = simulate(plan, Overlap.NONE), simulate(plan, Overlap.ASYNC)
+    assert run.makespan == apart.makespan
+    ports = [track for track in run.by_track if isinstance(track, Port)]
+
+    def messages(timeline: Timeline, track: Track) -> list[object]:
+        return [(i.step, i.message) for i in timeline.by_track[track]]
+
+    assert all(messages(run, port) == messages(apart, port) for port in ports)
+
+
 # queues
 
 
@@ -344,7 +364,7 @@ def served(
 ) -> list[tuple[int, int]]:
     """Ranks and times in the order of service; requests are (time, rank), as created."""
     env = simpy.Environment()
-    server = InOrder(env, Counter(rank for _, rank in requests)) if in_order else Server(env)
+    server = InOrder(env, Counter(rank for _, rank in requests), {}) if in_order else Server(env)
     log = []
 
     def process(at: int, rank: int) -> Iterator[simpy.Event]:
