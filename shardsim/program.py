@@ -131,6 +131,11 @@ class Program:
     padding: tuple[Padding, ...] = ()
     repeat: int = 1
 
+    @property
+    def written(self) -> tuple[Statement, ...]:
+        """The statements as they are written, without their repetitions."""
+        return self.statements[: len(self.statements) // self.repeat]
+
     def bind(self, array: Array) -> ShardedArray:
         """An array of this program with its extents and type."""
         return bind(array, self.mesh, dict(self.extents), self.dtypes.of(array))

@@ -6,6 +6,7 @@ of ticks. A record may stand for several chips that behave alike (`chips_per_rec
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shardsim.units import Bytes, Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "Activity",
@@ -27,6 +28,7 @@ __all__ = [
     "Timeline",
     "Track",
     "union",
+    "without",
 ]
 
 Span = tuple[int, int]
@@ -136,6 +138,27 @@ def length(spans: Iterable[Span]) -> int:
     return sum(end - start for start, end in spans)
 
 
+def without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
+    """The parts of disjoint spans in order that no other covers.
+
+    >>> without([(0, 5), (7, 9)], [(1, 2), (4, 8)])
+    [(0, 1), (2, 4), (8, 9)]
+    """
+    covered = union(others)
+    found = []
+    for start, stop in spans:
+        at = start
+        for low, high in covered:
+            if high <= at or low >= stop:
+                continue
+            if low > at:
+                found.append((at, low))
+            at = max(at, high)
+        if at < stop:
+            found.append((at, stop))
+    return found
+
+
 def overlap(first: list[Span], second: list[Span]) -> int:
     """The ticks that two lists of disjoint spans in order have in common.
 
@@ -168,6 +191,33 @@ class Timeline:
     activities: tuple[Activity, ...]
     chips_per_record: int = 1
 
+    @classmethod
+    def in_whole_ticks(
+        cls, ticks_per_second: int, intervals: Sequence[Interval], activities: Sequence[Activity]
+    ) -> Timeline:
+        """From times that may be fractions of ticks: in finer ticks that make them whole."""
+        times = [
+            *(t for i in intervals for t in (i.start, i.end, i.arrival)),
+            *(t for a in activities for t in (a.start, a.end)),
+        ]
+        if all(type(t) is int for t in times):
+            return cls(ticks_per_second, tuple(intervals), tuple(activities))
+        finer = math.lcm(*{t.denominator for t in times})
+        return cls(
+            ticks_per_second * finer,
+            tuple(
+                i._replace(
+                    start=int(i.start * finer),
+                    end=int(i.end * finer),
+                    arrival=int(i.arrival * finer),
+                )
+                for i in intervals
+            ),
+            tuple(
+                a._replace(start=int(a.start * finer), end=int(a.end * finer)) for a in activities
+            ),
+        )
+
     def seconds(self, ticks: int) -> Seconds:
         """Exact seconds."""
         return Fraction(ticks, self.ticks_per_second)
@@ -176,11 +226,6 @@ class Timeline:
     def makespan(self) -> Seconds:
         """When the last chip has done its last step."""
         return self.seconds(max((activity.end for activity in self.activities), default=0))
-
-    @property
-    def last_chip(self) -> tuple[int, ...]:
-        """The chip that finishes last; of several the first in the order of the records."""
-        return max(self.activities, key=lambda activity: activity.end).chip
 
     @cached_property
     def by_track(self) -> dict[Track, tuple[Interval, ...]]:

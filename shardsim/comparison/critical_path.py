@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import bisect
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from shardsim.planner import CollectiveStep
 from shardsim.timeline import Core, Interval, Port
-from shardsim.topology import spot
 from shardsim.units import Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from shardsim.planner import Plan
     from shardsim.timeline import Timeline, Track
-    from shardsim.topology import Coordinate, Topology
+    from shardsim.topology import Coordinate
 
 __all__ = ["PathStep", "critical_path"]
 
@@ -54,27 +53,33 @@ class PathStep:
             "end_seconds": float(self.end),
         }
 
-    def __str__(self) -> str:
-        return f"{self.step + 1} on {spot(self.chip)}"
 
-
-def critical_path(timeline: Timeline, topology: Topology) -> tuple[PathStep, ...]:
+def critical_path(
+    timeline: Timeline, plan: Plan, dependencies: Sequence[Sequence[int]], *, barrier: bool
+) -> tuple[PathStep, ...]:
     """The pieces of the critical path, in order; together they take the whole time of the run.
 
-    Walked backwards: from what ends last to what ended when it began, on the same chip or link,
-    and so on. Of several such the one of the same step is taken. A launch belongs to what it
-    launches.
+    Walked backwards: from what ends last to what it waited for, and so on. A message waits for one
+    that came before, for the core whose result it carries, for its link, and for the launch; a core
+    for what it reads, and for the part before. Of several that ended just then the one of the same
+    step is taken. A launch belongs to what it launches.
+
+    Args:
+        timeline: Of the run.
+        plan: What was run.
+        dependencies: For each step those that it waits for on each chip.
+        barrier: Whether a step waits for the step before on all chips.
     """
     if not timeline.intervals:
         return ()
-    past = _Past(timeline, topology)
+    past = _Past(timeline, plan, dependencies, barrier=barrier)
     last = max(past.events, key=lambda one: (one.arrival, one))
     end = max(last.arrival, *(a.end for a in timeline.activities))
     pieces: list[PathStep] = []
     here: Interval | None = last
     while here is not None:
         before = past.before(here)
-        start = here.start if before is None else min(before.arrival, here.start)
+        start = 0 if before is None else min(before.arrival, here.start)
         piece = PathStep(
             here.step,
             isinstance(here.track, Core),
@@ -88,65 +93,109 @@ def critical_path(timeline: Timeline, topology: Topology) -> tuple[PathStep, ...
         else:
             pieces.append(piece)
         here, end = before, start
-    pieces[-1] = replace(pieces[-1], start=Fraction(0))
     return tuple(reversed(pieces))
 
 
 class _Past:
-    """What had ended where, and when."""
+    """What ended where and when, and which of it something may have waited for."""
 
-    def __init__(self, timeline: Timeline, topology: Topology) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        plan: Plan,
+        dependencies: Sequence[Sequence[int]],
+        *,
+        barrier: bool,
+    ) -> None:
+        topology = plan.mesh.topology
         self._topology = topology
         self._dimensions = {d.name: index for index, d in enumerate(topology.dimensions)}
-        into = {
+        self._into = {
             (i.step, i.message, i.hop): i.track.chip
             for i in timeline.intervals
             if isinstance(i.track, Port) and i.track.direction < 0
         }
-        self._into = into
+        out = {
+            (i.step, i.message, i.hop)
+            for i in timeline.intervals
+            if isinstance(i.track, Port) and i.track.direction > 0
+        }
         self.events = [
             i
             for i in timeline.intervals
-            if not (isinstance(i.track, Port) and i.track.direction < 0 and self._has_twin(i))
+            if not (isinstance(i.track, Port) and i.track.direction < 0)
+            or (i.step, i.message, i.hop) not in out
         ]
-        at_chip: defaultdict[Coordinate, list[tuple[int, Interval]]] = defaultdict(list)
-        on_track: dict[tuple[Track, int], Interval] = {}
+        self._barrier = barrier
+        self._causes = _causes(plan, dependencies)
+        self._launches = {
+            index: int(step.call.launch * timeline.ticks_per_second)
+            for index, step in enumerate(plan.steps)
+            if isinstance(step, CollectiveStep)
+        }
+        self._arrived: defaultdict[tuple[Coordinate, int, int], list[Interval]] = defaultdict(list)
+        self._ended: defaultdict[tuple[int, int], list[Interval]] = defaultdict(list)
+        self._on_track: dict[tuple[Track, int], Interval] = {}
         for one in self.events:
-            at_chip[self._comes_to(one)].append((one.arrival, one))
-            on_track[one.track, one.end] = one
-        self._at_chip = {chip: sorted(events) for chip, events in at_chip.items()}
-        self._on_track = on_track
-
-    def _has_twin(self, one: Interval) -> bool:
-        """Whether the port that it comes out of has a record of the same hop."""
-        assert one.message is not None
-        return one.message.sender != one.track.chip
+            self._arrived[self._comes_to(one), one.step, one.arrival].append(one)
+            self._ended[one.step, one.arrival].append(one)
+            self._on_track[one.track, one.end] = one
 
     def _comes_to(self, one: Interval) -> Coordinate:
         """Where its result is: on the chip of a core, or where a message goes."""
         if isinstance(one.track, Core):
             return one.track.chip
-        key = (one.step, one.message, one.hop)
         if isinstance(one.track, Port):
-            return self._into.get(key, one.track.chip)
+            return self._into.get((one.step, one.message, one.hop), one.track.chip)
         link = (self._dimensions[one.track.dimension], one.track.direction)
         return self._topology.neighbour(one.track.chip, link) or one.track.chip
 
     def before(self, one: Interval) -> Interval | None:
-        """What it waited for; None where it waited for nothing."""
-        candidates = [*self._ended(one.track.chip, one.start)]
+        """What it waited for last; None where it waited for nothing."""
+        found = list(self._of_the_same_step(one))
+        if not found:
+            found = [
+                event
+                for time in self._times(one)
+                for step in self._causes[one.step]
+                for event in self._arrived.get((one.track.chip, step, time), ())
+            ]
         on_track = self._on_track.get((one.track, one.start))
         if on_track is not None:
-            candidates.append(on_track)
-        if candidates:
-            return max(candidates, key=lambda i: (i.step == one.step, i.step, i))
-        events = self._at_chip.get(one.track.chip, [])
-        index = bisect.bisect_left(events, (one.start,))
-        return events[index - 1][1] if index else None
+            found.append(on_track)
+        if not found and self._barrier and one.start:
+            found = [
+                event
+                for time in self._times(one)
+                for step in range(one.step)
+                for event in self._ended.get((step, time), ())
+            ]
+        return max(found, key=lambda i: (i.step == one.step, i.step, i), default=None)
 
-    def _ended(self, chip: Coordinate, time: int) -> Iterator[Interval]:
-        events = self._at_chip.get(chip, [])
-        index = bisect.bisect_left(events, (time,))
-        while index < len(events) and events[index][0] == time:
-            yield events[index][1]
-            index += 1
+    def _of_the_same_step(self, one: Interval) -> Iterator[Interval]:
+        """Messages of the step itself that came to the chip just before; never for a core."""
+        if not isinstance(one.track, Core):
+            for time in self._times(one):
+                yield from self._arrived.get((one.track.chip, one.step, time), ())
+
+    def _times(self, one: Interval) -> Iterable[int]:
+        """When what it waited for may have ended: as it began, or a launch before."""
+        launch = self._launches.get(one.step, 0)
+        return dict.fromkeys((one.start, one.start - launch))
+
+
+def _causes(plan: Plan, dependencies: Sequence[Sequence[int]]) -> list[set[int]]:
+    """For each step those whose end on a chip may let it begin there.
+
+    All that it follows from: a step in which a chip has nothing to do hands on what it waited for.
+    Of two that are done together, parts of the one wait for parts of the other.
+    """
+    causes: list[set[int]] = []
+    for before in dependencies:
+        causes.append(set(before).union(*(causes[step] for step in before)))
+    for pair in plan.decomposed:
+        first, second = sorted((pair.collective, pair.matmul))
+        causes[second] |= causes[first]
+        if pair.matmul == first:
+            causes[first].add(second)  # a part that waits for the sum that it joins
+    return causes

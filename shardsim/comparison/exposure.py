@@ -6,13 +6,21 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shardsim.timeline import length, overlap
+from shardsim.timeline import length, without
 from shardsim.units import Seconds
 
 if TYPE_CHECKING:
     from shardsim.timeline import Timeline
 
-__all__ = ["DEFINITION", "ChipClass", "Shares", "chip_classes", "exposed_by_step", "shares_of"]
+__all__ = [
+    "DEFINITION",
+    "ChipClass",
+    "Shares",
+    "chip_classes",
+    "exposed_by_step",
+    "last_chip",
+    "shares_of",
+]
 
 DEFINITION = "exposed: the chip takes part in a collective, and its core does nothing"
 
@@ -62,11 +70,10 @@ class ChipClass:
 def shares_of(timeline: Timeline, chip: tuple[int, ...], collectives: frozenset[int]) -> Shares:
     """What one chip does; `collectives`: the steps that are."""
     busy, talking = timeline.computing(chip), timeline.communicating(chip, collectives)
-    communication = length(talking)
     return Shares(
         timeline.seconds(length(busy)),
-        timeline.seconds(communication),
-        timeline.seconds(communication - overlap(talking, busy)),
+        timeline.seconds(length(talking)),
+        timeline.seconds(length(without(talking, busy))),
         timeline.seconds(max((a.end for a in timeline.by_chip.get(chip, ())), default=0)),
     )
 
@@ -83,17 +90,30 @@ def chip_classes(timeline: Timeline, collectives: frozenset[int]) -> tuple[ChipC
     return tuple(sorted(found, key=lambda one: (-one.shares.exposed, one.example)))
 
 
+def last_chip(timeline: Timeline, collectives: frozenset[int]) -> tuple[int, ...] | None:
+    """The chip that finishes last; of several one with the most exposed communication."""
+    if not timeline.activities:
+        return None
+    end = max(activity.end for activity in timeline.activities)
+    last = sorted({a.chip for a in timeline.activities if a.end == end})
+    return max(last, key=lambda chip: shares_of(timeline, chip, collectives).exposed)
+
+
 def exposed_by_step(
-    timeline: Timeline, chip: tuple[int, ...], collectives: frozenset[int]
-) -> dict[int, Seconds]:
-    """For each collective how long it is exposed on one chip.
+    timeline: Timeline, collectives: frozenset[int]
+) -> dict[int, tuple[Seconds, Seconds]]:
+    """For each collective how long it is exposed, and how long it lasts, on the last chip.
 
     Where several go on at once and none is hidden, the time counts for each of them.
     """
+    chip = last_chip(timeline, collectives)
+    if chip is None:
+        return {}
     busy = timeline.computing(chip)
-    found: dict[int, Seconds] = {}
-    for activity in timeline.by_chip.get(chip, ()):
+    found: dict[int, tuple[Seconds, Seconds]] = {}
+    for activity in timeline.by_chip[chip]:
         if activity.step in collectives:
             span = [(activity.start, activity.end)]
-            found[activity.step] = timeline.seconds(length(span) - overlap(span, busy))
+            bare = length(without(span, busy))
+            found[activity.step] = timeline.seconds(bare), timeline.seconds(length(span))
     return found

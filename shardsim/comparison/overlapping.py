@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shardsim.comparison.exposure import exposed_by_step
-from shardsim.units import format_seconds
 from shardsim.vocabulary import Overlap
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from shardsim.overlap import Considered
     from shardsim.planner import Plan
     from shardsim.program import Options
     from shardsim.timeline import Timeline
-    from shardsim.units import Seconds
 
-__all__ = ["exposed", "overlapped"]
+__all__ = ["overlapped"]
+
+MOST_TRIED = 6
 
 
 def overlapped(plan: Plan, options: Options) -> tuple[Plan, tuple[Considered, ...], Timeline]:
     """The plan as it is done, what was considered, and its timeline.
 
-    `auto` leaves apart what other work hides anyway, and everything where the whole run would take
-    longer.
+    `auto` leaves apart what other work hides anyway, and what makes the whole run no shorter.
     """
     from shardsim.engine import simulate  # here, so that planning does not load it
     from shardsim.overlap import decompose
@@ -41,22 +42,37 @@ def overlapped(plan: Plan, options: Options) -> tuple[Plan, tuple[Considered, ..
         made, considered = decompose(plan, cost, form=options.form)
         return made, considered, timed(made)
     plain = timed(plan)
-    hidden = [step for step, seconds in exposed(plain, plan).items() if not seconds]
-    made, considered = decompose(plan, cost, form=options.form, only_faster=True, apart=hidden)
+    bared = exposed_by_step(plain, plan.collectives)
+    hidden = "other work hides the communication already"
+    kept = {step: hidden for step, (bare, _) in bared.items() if not bare}
+    search = partial(decompose, plan, cost, form=options.form, only_faster=True)
+    made, considered = search(apart=kept)
     together = timed(made) if made.decomposed else plain
     if together.makespan < plain.makespan or not made.decomposed:
         return made, considered, together
-    why = (
-        f"one after the other: in the whole run together would take "
-        f"{format_seconds(together.makespan)}, apart {format_seconds(plain.makespan)}"
-    )
-    _, again = decompose(plan, cost, form=options.form, only_faster=True, apart=plan.collectives)
-    told = {one.text: one for one in considered if one.chosen is not None}
-    return plan, tuple(replace(one, why=why) if one.text in told else one for one in again), plain
+    return _one_by_one(search, timed, plain, kept, considered)
 
 
-def exposed(timeline: Timeline, plan: Plan) -> dict[int, Seconds]:
-    """For each collective how long it is exposed on the chip that finishes last."""
-    if not timeline.activities:
-        return {}
-    return exposed_by_step(timeline, timeline.last_chip, plan.collectives)
+def _one_by_one(
+    search: Callable[..., tuple[Plan, tuple[Considered, ...]]],
+    timed: Callable[[Plan], Timeline],
+    plain: Timeline,
+    kept: dict[int, str],
+    considered: Sequence[Considered],
+) -> tuple[Plan, tuple[Considered, ...], Timeline]:
+    """Where all pairs together are no faster: those that are, each tried by itself.
+
+    Where there are many, none.
+    """
+    why = "in the whole run that would not be faster"
+    asked = [one.given for one in considered if one.chosen is not None]
+    kept = {**kept, **dict.fromkeys(asked, why)}
+    best, told = search(apart=kept)
+    timeline = plain
+    for given in asked if len(asked) <= MOST_TRIED else ():
+        fewer = {step: reason for step, reason in kept.items() if step != given}
+        made, considered = search(apart=fewer)
+        run = timed(made)
+        if run.makespan < timeline.makespan:
+            best, told, timeline, kept = made, considered, run, fewer
+    return best, told, timeline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,17 +14,20 @@ from shardsim.comparison.exposure import (
     ChipClass,
     Shares,
     chip_classes,
+    exposed_by_step,
+    last_chip,
     shares_of,
 )
 from shardsim.comparison.memory import peak_in
-from shardsim.comparison.overlapping import exposed, overlapped
+from shardsim.comparison.overlapping import overlapped
 from shardsim.comparison.traffic import LinkUse, mean_utilization, traffic
 from shardsim.cost import CostModel
+from shardsim.errors import PlanError
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.planner.steps import step_dict, value_dict
 from shardsim.scenario import plan_program
 from shardsim.units import Bytes, Seconds, format_seconds, number
-from shardsim.vocabulary import CollectiveKind, DimensionKind
+from shardsim.vocabulary import CollectiveKind, DimensionKind, Overlap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from shardsim.overlap import Considered
     from shardsim.planner import Plan, Step
     from shardsim.scenario import Scenario
-    from shardsim.timeline import Timeline
+    from shardsim.timeline import Timeline, Track
 
 __all__ = [
     "Run",
@@ -57,8 +61,9 @@ class StepTimes:
         simulated: Seconds of the step by itself: every chip starts it together.
         start: When the first chip starts it in this run.
         end: When the last chip has done it in this run.
-        exposed: For how long the chip that finishes last does it and computes nothing (of a
-            collective).
+        exposed: Of a collective: for how long the chip that finishes last does it and computes
+            nothing.
+        lasts: Of a collective: how long that chip takes part in it.
     """
 
     step: Step
@@ -66,6 +71,7 @@ class StepTimes:
     start: Seconds
     end: Seconds
     exposed: Seconds = Fraction(0)
+    lasts: Seconds = Fraction(0)
 
     def to_dict(self) -> dict[str, Any]:
         """The step as in the JSON of `run`."""
@@ -84,9 +90,10 @@ class Totals:
 
     Attributes:
         simulated_seconds: From the start to the last chip's end.
-        lower_bound_seconds: The busiest core or link: no order of this work is shorter (`ideal`).
-        upper_bound_seconds: The steps one after the other, each on all chips together (`none`);
-            ring steps of a collective and a matmul may take longer.
+        lower_bound_seconds: The busiest core or link of the plan as it is before steps are done
+            together: no order of its steps is shorter (`ideal`).
+        upper_bound_seconds: The steps of that plan one after the other, each on all chips together
+            (`none`). A bound, but for ring steps of collectives and matmuls, which may take longer.
         compute_seconds: While the core is busy.
         communication_seconds: While the chip takes part in a collective, latency included.
         exposed_communication_seconds: While it does that and does not compute.
@@ -140,7 +147,10 @@ class Run:
     @cached_property
     def critical_path(self) -> tuple[PathStep, ...]:
         """What waited for what, from the start to the end."""
-        return critical_path(self.timeline, self.plan.mesh.topology)
+        barrier = self.scenario.options.overlap is Overlap.NONE
+        ahead = None if barrier else self.scenario.options.prefetch
+        dependencies = self.plan.dependencies(ahead)
+        return critical_path(self.timeline, self.plan, dependencies, barrier=barrier)
 
     @cached_property
     def chip_classes(self) -> tuple[ChipClass, ...]:
@@ -314,50 +324,77 @@ def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
         planned: Its plan, where it is there already.
     """
     plan = plan_scenario(scenario) if planned is None else planned
-    apart = _apart(plan)
-    done, considered, timeline = overlapped(plan, scenario.options)
-    alone = apart if done is plan else _apart(done)
-    bare = exposed(timeline, done)
+    alone = _Alone(plan)
+    try:
+        done, considered, timeline = overlapped(plan, scenario.options)
+    except PlanError as error:
+        raise error.at(scenario.form_place) from None
+    bare = exposed_by_step(timeline, done.collectives)
     steps = []
-    for index, (step, simulated) in enumerate(zip(done.steps, alone, strict=True)):
+    for index, step in enumerate(done.steps):
         start, end = timeline.step_span(index)
-        times = StepTimes(
-            step=step,
-            simulated=simulated,
-            start=start,
-            end=end,
-            exposed=bare.get(index, Fraction(0)),
+        exposed, lasts = bare.get(index, (Fraction(0), Fraction(0)))
+        steps.append(
+            StepTimes(
+                step=step,
+                simulated=alone.timeline(step).makespan,
+                start=start,
+                end=end,
+                exposed=exposed,
+                lasts=lasts,
+            )
         )
-        steps.append(times)
-    totals = _totals(done, timeline, sum(apart, Fraction(0)))
-    return Run(scenario, done, timeline, tuple(steps), totals, considered)
+    return Run(scenario, done, timeline, tuple(steps), _totals(done, timeline, alone), considered)
 
 
-def _apart(plan: Plan) -> list[Seconds]:
-    """Seconds of each step by itself; equal ones are simulated once."""
-    from shardsim.engine import simulate_step  # here, so that planning does not load it
+class _Alone:
+    """The steps of a plan by themselves; equal ones are simulated once."""
 
-    known: dict[object, Seconds] = {}
-    found = []
-    for step in plan.steps:
-        key = step.call if isinstance(step, CollectiveStep) else step.seconds
-        if key not in known:
-            known[key] = simulate_step(plan, step).makespan
-        found.append(known[key])
-    return found
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._known: dict[object, Timeline] = {}
+
+    def timeline(self, step: Step) -> Timeline:
+        """One step, of this plan or of what is made of it."""
+        from shardsim.engine import simulate_step  # here, so that planning does not load it
+
+        key = _alike(step)
+        if key not in self._known:
+            self._known[key] = simulate_step(self.plan, step)
+        return self._known[key]
+
+    def in_turn(self) -> Seconds:
+        """One after the other."""
+        return sum((self.timeline(step).makespan for step in self.plan.steps), Fraction(0))
+
+    def busiest(self) -> Seconds:
+        """How long the busiest core or link is busy with all of them."""
+        busy: dict[Track, Seconds] = {}
+        steps = {_alike(step): step for step in self.plan.steps}
+        for key, count in Counter(map(_alike, self.plan.steps)).items():
+            timeline = self.timeline(steps[key])
+            for track in timeline.by_track:
+                busy[track] = busy.get(track, Fraction(0)) + count * timeline.busy(track)
+        return max(busy.values(), default=Fraction(0))
 
 
-def _totals(plan: Plan, timeline: Timeline, upper: Seconds) -> Totals:
+def _alike(step: Step) -> object:
+    """What steps that take as long by themselves have in common."""
+    return step.call if isinstance(step, CollectiveStep) else step.seconds
+
+
+def _totals(plan: Plan, timeline: Timeline, alone: _Alone) -> Totals:
+    chip = last_chip(timeline, plan.collectives)
     shares = Shares(*[Fraction(0)] * 4)
-    if timeline.activities:
-        shares = shares_of(timeline, timeline.last_chip, plan.collectives)
+    if chip is not None:
+        shares = shares_of(timeline, chip, plan.collectives)
     makespan = timeline.makespan
     matmuls = [step for step in plan.steps if isinstance(step, MatmulStep)]
     at_peak = sum((step.price.useful for step in matmuls), Fraction(0))
     return Totals(
         simulated_seconds=makespan,
-        lower_bound_seconds=timeline.busiest(),
-        upper_bound_seconds=upper,
+        lower_bound_seconds=alone.busiest(),
+        upper_bound_seconds=alone.in_turn(),
         compute_seconds=shares.compute,
         communication_seconds=shares.communication,
         exposed_communication_seconds=shares.exposed,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from shardsim.timeline import Activity, Interval, Timeline
-
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator
 
     from shardsim.topology import Coordinate
 
-__all__ = ["Cores", "in_whole_ticks"]
+__all__ = ["Cores"]
 
 
 class Cores:
@@ -63,29 +60,3 @@ class Cores:
             change = self._changes.setdefault(chip, self._env.event())
             yield end | change
             left -= (Fraction(self._env.now) - start) / pace
-
-
-def in_whole_ticks(
-    ticks_per_second: int, intervals: Sequence[Interval], activities: Sequence[Activity]
-) -> Timeline:
-    """A timeline whose times may be fractions of ticks, in finer ticks that make them whole."""
-    times = [
-        *(t for i in intervals for t in (i.start, i.end, i.arrival)),
-        *(t for a in activities for t in (a.start, a.end)),
-    ]
-    finer = math.lcm(1, *{t.denominator for t in times})
-    if finer > 1 or any(type(t) is not int for t in times):
-        intervals = [
-            i._replace(
-                start=int(i.start * finer), end=int(i.end * finer), arrival=int(i.arrival * finer)
-            )
-            for i in intervals
-        ]
-        activities = [
-            a._replace(start=int(a.start * finer), end=int(a.end * finer)) for a in activities
-        ]
-    return Timeline(
-        ticks_per_second=ticks_per_second * finer,
-        intervals=tuple(intervals),
-        activities=tuple(activities),
-    )

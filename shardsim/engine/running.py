@@ -56,7 +56,7 @@ def simulate(
     return Simulation(
         plan.mesh.topology,
         plan.steps,
-        plan.dependencies() if ahead is None else plan.dependencies_within(ahead),
+        plan.dependencies(ahead),
         latency_model=plan.latency_model,
         overlap=overlap,
         programs=programs,

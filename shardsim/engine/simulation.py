@@ -21,11 +21,11 @@ import simpy
 from shardsim.call import Call
 from shardsim.collectives import StepProgram, has_switch_program, program_of
 from shardsim.collectives.attached import Work, attached_to
-from shardsim.engine.cores import Cores, in_whole_ticks
+from shardsim.engine.cores import Cores
 from shardsim.engine.resources import Inbox, InOrder, Rank, Server
 from shardsim.errors import SimulationError
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
-from shardsim.timeline import Activity, Core, Interval, Message
+from shardsim.timeline import Activity, Core, Interval, Message, Timeline
 from shardsim.topology import spot
 from shardsim.vocabulary import Form, LatencyModel, Overlap
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shardsim.hardware import Link
     from shardsim.planner.decomposition import Decomposition
     from shardsim.planner.steps import Step
-    from shardsim.timeline import Timeline, Track
+    from shardsim.timeline import Track
     from shardsim.topology import Coordinate, Hop, Topology
     from shardsim.units import Bytes, Seconds
 
@@ -186,7 +186,7 @@ class Simulation:
             for chip, part in parts.items()
             if chip in real
         ]
-        return in_whole_ticks(self.ticks_per_second, sorted(self.intervals), activities)
+        return Timeline.in_whole_ticks(self.ticks_per_second, sorted(self.intervals), activities)
 
     def _started(self, index: int, part: _Part) -> int:
         """When a chip begins a step: a collective that waits for its links, when it has them."""

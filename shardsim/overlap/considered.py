@@ -49,8 +49,9 @@ class Considered:
     """A collective and a matmul that might be done together.
 
     Attributes:
-        collective: Index of the collective in the plan.
-        matmul: Index of the matmul.
+        collective: Index of the collective in the plan that comes of it.
+        matmul: Index of the matmul there.
+        given: Index of the collective in the plan as it was given.
         text: Both, for people.
         apart: Seconds of one after the other, by the closed forms.
         ways: The forms that can be, the fastest first.
@@ -60,6 +61,7 @@ class Considered:
 
     collective: int
     matmul: int
+    given: int
     text: str
     apart: Seconds
     ways: tuple[Way, ...]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.call import ALGORITHMS as OTHERS
 from shardsim.call import Call, Method, Stream, make_call
 from shardsim.cost.pipeline import Hops, chunked, formula, together
 from shardsim.errors import PlanError
@@ -82,7 +83,9 @@ def _in_ring_steps(
     (segment,) = collective.call.group.segments
     n, kind = segment.size, CollectiveKind(collective.kind)
     rows = _extent(collective, dim) // n
-    for form in ALGORITHMS[segment.kind]:
+    for form, algorithm in ALGORITHMS[segment.kind].items():
+        if cost.wanted.algorithm in OTHERS[segment.kind] and algorithm is not cost.wanted.algorithm:
+            continue
         if form is Form.UNPIPELINED and kind is not CollectiveKind.REDUCE_SCATTER:
             continue
         if (form is Form.HALF_CHUNKS and rows % 2) or (form is Form.PAIRS and n % 2):
@@ -110,7 +113,8 @@ def _in_chunks(
 ) -> Iterator[Way]:
     call, rows = collective.call, _extent(collective, dim)
     segments = call.group.segments
-    alone = len(segments) == 1 and segments[0].kind is not DimensionKind.LINE
+    exact = collective.price.relation is Relation.EQUAL and call.group.is_physical
+    alone = exact and len(segments) == 1 and segments[0].kind is not DimensionKind.LINE
     additive = cost.latency_model is LatencyModel.ADDITIVE
     for parts in PARTS:
         if rows % parts:
@@ -121,7 +125,7 @@ def _in_chunks(
         early = call.launch + tail if alone else Fraction(0)
         part = part_seconds(matmul, dim, parts, cost)
         relation = Relation.EQUAL if alone else Relation.UPPER_BOUND
-        words = "c + (S-1) max(c, R-e) + R"
+        words = f"c + {parts - 1} max(c, {'R-e' if alone else 'R'}) + R"
         seconds = chunked(parts, part, reduced, early)
         yield Way(Form.CHUNKS, parts, part, seconds, relation, words)
 

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shardsim.notation import whole_axis
 from shardsim.planner import CollectiveStep, MatmulStep, Value
-from shardsim.vocabulary import Algorithm, CollectiveKind
+from shardsim.vocabulary import Algorithm, CollectiveKind, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,20 +87,36 @@ def _pair(step: CollectiveStep, index: int, matmul: int, dims: tuple[str, ...]) 
 
 
 def _hindrance(step: CollectiveStep, dims: tuple[str, ...]) -> str:
-    call = step.call
+    """Why the two cannot be done together; nothing where they can."""
     if step.kind is CollectiveKind.ALL_REDUCE:
-        if Algorithm.IN_NETWORK in call.method.algorithms:
-            return "the switch adds it in chunks of its own"
-        return "" if dims else "a single number cannot be cut"
+        return _in_the_way_of_parts(step, dims)
     if len(dims) > 1:
         return f"it joins {' and '.join(dims)} at once"
+    call = step.call
     (dim,) = dims
+    if call.method.chunks > 1:
+        return f"it is asked for in {call.method.chunks} chunks; ring steps have one for each chip"
     if len(call.group.segments) > 1 and not _can_be_halved(step, dim):
         axes, count = ", ".join(step.axes), len(call.group.segments)
         return f"{axes} lies on {count} rings, lines or switches: its chunks take no one way round"
-    if not call.group.is_physical or call.group.shares_links:
-        return f"the steps along {', '.join(step.axes)} share links with others"
+    group = call.group
+    bound = len(group.segments) == 1 and step.price.relation is not Relation.EQUAL
+    if not group.is_physical or group.shares_links or bound:
+        return f"the steps along {', '.join(step.axes)} share links, or their links differ"
     return ""
+
+
+def _in_the_way_of_parts(step: CollectiveStep, dims: tuple[str, ...]) -> str:
+    if Algorithm.IN_NETWORK in step.call.method.algorithms:
+        return "the switch adds it in chunks of its own"
+    if step.price.relation in (Relation.LOWER_BOUND, Relation.LIMIT) or not _has_equal_links(step):
+        return f"the steps along {', '.join(step.axes)} share links, or their links differ"
+    return "" if dims else "a single number cannot be cut"
+
+
+def _has_equal_links(step: CollectiveStep) -> bool:
+    group = step.call.group
+    return group.is_physical and not group.shares_links and not group.rows_differ
 
 
 def _moved(step: CollectiveStep, dim: str) -> tuple[str, ...]:
@@ -110,7 +127,12 @@ def _moved(step: CollectiveStep, dim: str) -> tuple[str, ...]:
 
 
 def _can_be_halved(step: CollectiveStep, dim: str) -> bool:
-    """Whether its major axis lies on one segment, so that it can be gathered in ring steps."""
+    """Whether its major axis lies on one segment, so that it can be gathered in ring steps.
+
+    Parts of axes stay together: a layout between two of them may have to be written in others.
+    """
+    if any(whole_axis(axis) != axis for axis in step.axes):
+        return False
     moved = _moved(step, dim)
     mesh = step.operand.sharded.mesh
     return len(moved) > 1 and len(mesh.group(moved[:1]).segments) == 1

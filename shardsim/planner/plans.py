@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -68,8 +69,20 @@ class Plan:
     @property
     def first_choices(self) -> tuple[Choice, ...]:
         """The choices for the statements as they are written: those of repetitions are alike."""
-        once = len(self.program.statements) // self.program.repeat
+        once = len(self.program.written)
         return tuple(choice for choice in self.choices if choice.statement < once)
+
+    @property
+    def first_steps(self) -> int:
+        """How many steps the statements as they are written take, at the beginning."""
+        once = len(self.program.written)
+        return sum(number < once for number in self.statements)
+
+    def number_of(self, step: int) -> int:
+        """The number of a step, from 1 on; in a repetition that of the same step the first time."""
+        once = len(self.program.written)
+        place = step - bisect_left(self.statements, self.statements[step] // once * once)
+        return 1 + (place if place < self.first_steps else step)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of `plan --json`, as a dict."""
@@ -106,30 +119,24 @@ class Plan:
         """Value number to the index of the step that writes it (inputs are not in it)."""
         return {step.result.number: index for index, step in enumerate(self.steps)}
 
-    def dependencies(self) -> tuple[tuple[int, ...], ...]:
-        """For each step the indices of the steps whose values it reads."""
-        made_by = self.producers()
-        return tuple(
-            tuple(made_by[number] for number in step.reads if number in made_by)
-            for step in self.steps
-        )
+    def dependencies(self, ahead: int | None = None) -> tuple[tuple[int, ...], ...]:
+        """For each step the indices of the steps that it waits for: whose values it reads.
 
-    def dependencies_within(self, ahead: int) -> tuple[tuple[int, ...], ...]:
-        """The same, where inputs are moved at most so many statements ahead of their use.
-
-        What is made of inputs alone (gathered weights, say) waits until the statement before
-        those is done.
+        Args:
+            ahead: How many statements ahead of its own a step may move what is made of inputs alone
+                (gathered weights, say): it waits until the statement before those is done. None:
+                it does not wait.
         """
-        made_by, dependencies = self.producers(), self.dependencies()
+        made_by = self.producers()
         last = [made_by.get(value.number) for value in self.results]
         early: set[int] = set()
         found = []
-        for index, reads in enumerate(dependencies):
-            waits = reads
-            if not isinstance(self.steps[index], MatmulStep) and early.issuperset(reads):
+        for index, step in enumerate(self.steps):
+            waits = [made_by[number] for number in step.reads if number in made_by]
+            if not isinstance(step, MatmulStep) and early.issuperset(waits):
                 early.add(index)
-                done = self.statements[index] - 1 - ahead
-                wait = last[done] if done >= 0 else None
-                waits = (*reads, *([] if wait is None else [wait]))
-            found.append(waits)
+                done = -1 if ahead is None else self.statements[index] - 1 - ahead
+                before = last[done] if done >= 0 else None
+                waits += [] if before is None else [before]
+            found.append(tuple(waits))
         return tuple(found)

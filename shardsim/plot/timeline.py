@@ -9,17 +9,15 @@ from xml.etree import ElementTree as ET
 from shardsim.comparison.rows import busiest_chip, rows_of
 from shardsim.files import write_whole
 from shardsim.plot.drawing import LETTER, colour, new_page, number, put_text
-from shardsim.timeline import union
+from shardsim.timeline import without
 from shardsim.topology import spot
 from shardsim.units import format_seconds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
 
     from shardsim.comparison import Run
     from shardsim.comparison.rows import Bar
-    from shardsim.timeline import Span
 
 __all__ = ["draw_timeline", "write_timeline"]
 
@@ -31,6 +29,8 @@ EXPOSED = "#b00020"
 MOST_STEPS = 12
 """Named under the picture."""
 MOST_TICKS = 8
+LONGEST = 110
+"""Letters of a line."""
 
 
 def draw_timeline(run: Run) -> str:
@@ -39,7 +39,7 @@ def draw_timeline(run: Run) -> str:
     end = max((activity.end for activity in timeline.activities), default=0)
     rows = rows_of(run, chip) if end else ()
     named = [*enumerate(run.plan.steps)][:MOST_STEPS]
-    notes = [f"{index + 1}  {step.text}" for index, step in named]
+    notes = [_cut(f"{index + 1}  {step.text}") for index, step in named]
     more = len(run.plan.steps) - len(named)
     notes += [f"and {more} more steps"] if more else []
     totals = run.totals
@@ -49,7 +49,7 @@ def draw_timeline(run: Run) -> str:
         f"{format_seconds(totals.communication_seconds)}, of which "
         f"{format_seconds(totals.exposed_communication_seconds)} exposed"
     )
-    heading = [run.scenario.name, f"{run.plan.mesh.topology.name}, chip {spot(chip)}; {said}"]
+    heading = [_cut(run.scenario.name), f"{run.plan.mesh.topology.name}, chip {spot(chip)}; {said}"]
     longest = max(len(heading[0]) * 1.25, len(heading[1]), *(len(note) for note in notes), 0)
     page = max(LEFT + WIDTH + RIGHT, 24 + longest * 13 * LETTER + RIGHT)
     tall = ABOVE + (ROW + GAP) * len(rows) + 34
@@ -91,6 +91,10 @@ def write_timeline(run: Run, path: str | os.PathLike[str]) -> None:
     write_whole(draw_timeline(run), path, "the picture", "timeline.svg")
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
 def _bar(root: ET.Element, run: Run, bar: Bar, end: int, top: float) -> None:
     start, stop, step = bar
     left, width = LEFT + WIDTH * start / end, max(WIDTH * (stop - start) / end, 0.4)
@@ -113,7 +117,7 @@ def _exposed(root: ET.Element, run: Run, chip: tuple[int, ...], end: int) -> Non
     """Red above the core's row while the chip communicates and does not compute."""
     timeline = run.timeline
     talking = timeline.communicating(chip, run.plan.collectives)
-    spans = list(_without(talking, timeline.computing(chip)))
+    spans = without(talking, timeline.computing(chip))
     for start, stop in spans:
         left, width = LEFT + WIDTH * start / end, WIDTH * (stop - start) / end
         ET.SubElement(
@@ -122,21 +126,6 @@ def _exposed(root: ET.Element, run: Run, chip: tuple[int, ...], end: int) -> Non
         )  # fmt: skip
     if spans:
         put_text(root, LEFT - 10, ABOVE - 6, "exposed", size=11, anchor="end")
-
-
-def _without(spans: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
-    """The parts of spans that no other covers."""
-    covered = union(others)
-    for start, stop in spans:
-        at = start
-        for low, high in covered:
-            if high <= at or low >= stop:
-                continue
-            if low > at:
-                yield at, low
-            at = max(at, high)
-        if at < stop:
-            yield at, stop
 
 
 def _ticks(root: ET.Element, run: Run, below: float) -> None:

@@ -185,9 +185,8 @@ def _steps(row: Row) -> str:
     if not row.run.steps:
         return "nothing to do"
     plan, steps = row.run.plan, row.run.steps
-    once = len(plan.program.statements) // plan.program.repeat
-    first = [index for index, number in enumerate(plan.statements) if number < once]
-    told = ", ".join(_short(steps[index]) for index in first)
+    first = range(plan.first_steps)
+    told = ", ".join(_short(times) for times in steps[: plan.first_steps])
     for pair in plan.decomposed:
         if pair.collective in first:
             name = _name(plan.steps[pair.collective])

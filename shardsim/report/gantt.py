@@ -34,13 +34,10 @@ def gantt(run: Run, width: int = MOST_CELLS, page: int = 1000) -> list[str]:
     if end == 0:
         return []
     rows = rows_of(run, busiest_chip(run))
-    plan = run.plan
-    once, odd = divmod(len(plan.steps), plan.program.repeat)
-    if plan.program.repeat > 1 and not odd:
-        rows = tuple(
-            row._replace(bars=tuple(bar._replace(step=bar.step % once) for bar in row.bars))
-            for row in rows
-        )
+    rows = tuple(
+        row._replace(bars=tuple(bar._replace(step=_first_time(run, bar.step)) for bar in row.bars))
+        for row in rows
+    )
     label = max([len("link X+"), *(len(row.name) for row in rows)])
     width = min(width, max(LEAST_CELLS, page - label - MARGIN))
     lines = [
@@ -49,6 +46,11 @@ def gantt(run: Run, width: int = MOST_CELLS, page: int = 1000) -> list[str]:
     ]
     scale = format_seconds(run.totals.simulated_seconds)
     return [*lines, f" {'':>{label}} 0{scale:>{width - 1}}"]
+
+
+def _first_time(run: Run, step: int) -> int:
+    """The same step the first time, where it is one of a repetition."""
+    return run.plan.number_of(step) - 1 if run.plan.program.repeat > 1 else step
 
 
 def _strip(bars: Sequence[Bar], end: int, width: int) -> str:

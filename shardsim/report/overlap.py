@@ -30,7 +30,7 @@ LETTERS = {
     "g": "g: of half a chunk",
     "-a": "a: latency",
     "R": "R: the AllReduce of a part",
-    "-e": "e: how much sooner its links are free again, and the launch",
+    "-e": "e: its launch, and how much sooner its links are free again",
 }
 MOST_PAIRS = 4
 MOST_FORMS = 6
@@ -46,11 +46,10 @@ def together(run: Run) -> list[RenderableType]:
     if not considered:
         nothing = (
             "none: no AllGather is read by one matmul alone, and no ReduceScatter or AllReduce "
-            "follows a matmul"
+            "follows a matmul (an AllGather of its result is not cut)"
         )
         return [title("Collectives and matmuls together"), Sentence(nothing)]
-    once = len(plan.program.statements) // plan.program.repeat
-    first = [one for one in considered if plan.statements[one.collective] < once]
+    first = [one for one in considered if one.collective < plan.first_steps]
     parts: list[RenderableType] = [title("Collectives and matmuls together")]
     for one in first[:MOST_PAIRS]:
         low, high = sorted((one.collective + 1, one.matmul + 1))
@@ -91,15 +90,18 @@ def exposure(run: Run) -> list[RenderableType]:
     ]  # fmt: skip
     if not collectives:
         return []
+    first = [one for one in collectives if one[0] <= run.plan.first_steps]
     said = [
-        f"{index}: {format_seconds(times.exposed)} of {format_seconds(times.simulated)}"
-        for index, times in collectives[:MOST_PIECES]
+        f"{index}: {format_seconds(times.exposed)} of {format_seconds(times.lasts)}"
+        for index, times in first[:MOST_PIECES]
     ]
-    if len(collectives) > MOST_PIECES:
-        said.append(f"and {len(collectives) - MOST_PIECES} more")
+    others = collectives[len(first[:MOST_PIECES]) :]
+    if others:
+        bare = sum((times.exposed for _, times in others), Fraction(0))
+        said.append(f"the other {len(others)} together: {format_seconds(bare)}")
     lines: list[RenderableType] = [
         title("Exposed communication"),
-        Sentence(f"{DEFINITION}; by step, of what the step takes by itself"),
+        Sentence(f"{DEFINITION}; by step, of how long the chip that finishes last takes part"),
         Sentence("; ".join(said)),
     ]
     classes = run.chip_classes

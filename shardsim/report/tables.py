@@ -13,6 +13,7 @@ from rich.text import Text
 from shardsim.comparison import step_advice
 from shardsim.comparison.rows import busiest_chip
 from shardsim.planner import CollectiveStep, MatmulStep
+from shardsim.program import arrays_of
 from shardsim.report.gantt import gantt
 from shardsim.report.overlap import exposure, together
 from shardsim.report.parts import (
@@ -48,7 +49,7 @@ def run_report(run: Run) -> RenderableType:
     simulated = [times.simulated for times in run.steps]
     parts: list[RenderableType] = [*_head(plan, run.scenario.name), *_why(plan)]
     parts += [title("Steps"), _steps(plan, simulated), *_notes(plan)]
-    parts += _advice([one for one in run.advice if one[0] < _once(plan)])
+    parts += _advice([one for one in run.advice if one[0] < plan.first_steps])
     parts += together(run)
     parts += [*cheaper(plan, run.scenario.options.objective), *turning_points(plan)]
     parts += [title("Totals"), _totals(run)]
@@ -74,7 +75,7 @@ def plan_report(plan: Plan, name: str, objective: Objective) -> RenderableType:
     """Head, why, steps by formula, and the alternatives."""
     parts: list[RenderableType] = [*_head(plan, name), *_why(plan)]
     parts += [title("Steps"), _steps(plan, None), *_notes(plan)]
-    advice = [one for one in step_advice(plan) if one[0] < _once(plan)]
+    advice = [one for one in step_advice(plan) if one[0] < plan.first_steps]
     parts += [*_advice(advice), *cheaper(plan, objective)]
     parts += [*turning_points(plan), *ways(plan)]
     return Group(*parts)
@@ -96,8 +97,7 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
     sizes = " ".join(f"{axis.name}={axis.size}" for axis in plan.mesh.axes)
     extents = " ".join(f"{dim}={size}" for dim, size in plan.program.extents)
     program = plan.program
-    written = program.statements[: len(program.statements) // program.repeat]
-    statements = [str(statement) for statement in written]
+    statements = [str(statement) for statement in program.written]
     lines: list[RenderableType] = []
     if name == "; ".join(statements):
         lines += [Text(text, style="bold") for text in statements]
@@ -125,7 +125,9 @@ def _head(plan: Plan, name: str) -> list[RenderableType]:
 def _dtypes(plan: Plan) -> str:
     """The default element type, then those of arrays that have another."""
     default = plan.program.dtypes.default
+    written = {a.name for statement in plan.program.written for a in arrays_of(statement)}
     values = [value.sharded for _, value in plan.inputs] + [v.sharded for v in plan.results]
+    values = [value for value in values if value.array.name in written]
     others = {v.array.name: v.dtype.value for v in values if v.array.name}
     others = {name: dtype for name, dtype in others.items() if dtype != default.value}
     return ", ".join([default.value, *(f"{name} {dtype}" for name, dtype in others.items())])
@@ -143,14 +145,8 @@ def _why(plan: Plan) -> list[RenderableType]:
     return [title("Why"), *lines] if lines else []
 
 
-def _once(plan: Plan) -> int:
-    """How many steps the statements take as they are written, repetitions apart."""
-    once = len(plan.program.statements) // plan.program.repeat
-    return sum(number < once for number in plan.statements)
-
-
 def _steps(plan: Plan, simulated: Sequence[Fraction] | None) -> RenderableType:
-    steps, once = plan.steps, _once(plan)
+    steps, once = plan.steps, plan.first_steps
     if not steps:
         return Text("  nothing to do: no chip computes or communicates")
     names = ["#", "step", "works on", "book", "exact"]
@@ -194,7 +190,7 @@ def _formulas(step: Step) -> tuple[str, str]:
 
 def _notes(plan: Plan) -> list[RenderableType]:
     """What the numbers mean: what a step works on, and the formulas of each collective."""
-    first = plan.steps[: _once(plan)]
+    first = plan.steps[: plan.first_steps]
     collectives = [(i, s) for i, s in enumerate(first, 1) if isinstance(s, CollectiveStep)]
     notes = []
     if any(isinstance(step, MatmulStep) for step in plan.steps):

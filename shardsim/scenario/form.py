@@ -221,10 +221,10 @@ def _ahead(value: object, info: ValidationInfo) -> int:
 
 
 def _repeat(value: object, info: ValidationInfo) -> int:
-    times = parse_count("" if value is None else value, info.field_name or "")
-    if times > MOST_REPEATED:
-        why = f"{info.field_name} must be {MOST_REPEATED:,} at most; it is {times:,}"
-        raise QuantityError(why, "time a few layers, and multiply")
+    times = _whole(value, info)
+    if not 1 <= times <= MOST_REPEATED:
+        why = f"{info.field_name} must be from 1 to {MOST_REPEATED:,}; it is {times:,}"
+        raise QuantityError(why, "time a few layers, and multiply" if times > 1 else "write 2")
     return times
 
 

@@ -7,8 +7,8 @@ form, then read value by value, so that every fault has its place, in the file o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from shardsim.documents import (
     validate,
 )
 from shardsim.documents.fields import dtype_of
-from shardsim.errors import ScenarioError, Source
+from shardsim.errors import Place, ScenarioError, Source
 from shardsim.notation import Statement, parse
 from shardsim.program import Dtypes, Options, Program, arrays_of, bind_program
 from shardsim.scenario.expectations import Expectation, read_expectations
@@ -43,12 +43,16 @@ __all__ = ["Scenario", "make_scenario", "scenario_of", "statements_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A program on a machine, how to run it, and what must come out."""
+    """A program on a machine, how to run it, and what must come out.
+
+    `form_place` is where the form of overlap stands, for a fault that only the plan shows.
+    """
 
     name: str
     program: Program
     options: Options
     expectations: tuple[Expectation, ...] = ()
+    form_place: Place | None = field(default=None, compare=False, repr=False)
 
 
 def make_scenario(
@@ -157,14 +161,7 @@ def scenario_of(
     expectations = faults.attempt(lambda: read_expectations(document))
     if mesh is not None:
         faults.attempt(partial(check_methods, document, form, mesh))
-    if form.form is not None and form.overlap in (Overlap.NONE, Overlap.ASYNC):
-        faults.errors.append(
-            ScenarioError(
-                f"form {form.form.value} is for overlap: decomposed or auto; it is {form.overlap}",
-                "add overlap: decomposed, or leave the form out",
-                document.place("form"),
-            )
-        )
+    faults.errors += _needless(document, form)
     options = Options(
         overlap=form.overlap,
         form=form.form,
@@ -205,11 +202,28 @@ def scenario_of(
     assert program is not None
     assert expectations is not None
     return Scenario(
-        name=form.name or default_name or "; ".join(map(str, program.statements)),
+        name=form.name or default_name or "; ".join(map(str, program.written)),
         program=program,
         options=options,
         expectations=expectations,
+        form_place=document.place("form"),
     )
+
+
+def _needless(document: Document, form: ScenarioForm) -> Iterator[ScenarioError]:
+    """Options that the overlap asked for has no use for."""
+    if form.form is not None and form.overlap in (Overlap.NONE, Overlap.ASYNC):
+        yield ScenarioError(
+            f"form {form.form.value} is for overlap: decomposed or auto; it is {form.overlap}",
+            "ask for overlap: decomposed, or leave the form out",
+            document.place("form"),
+        )
+    if form.prefetch is not None and form.overlap is Overlap.NONE:
+        yield ScenarioError(
+            "prefetch is for steps that overlap; with overlap: none nothing is gathered ahead",
+            "ask for overlap: async, or leave prefetch out",
+            document.place("prefetch"),
+        )
 
 
 def _repeated(

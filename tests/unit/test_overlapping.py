@@ -87,7 +87,7 @@ def test_a_form_that_cannot_be_done_is_told_with_those_that_can() -> None:
         ran(GATHER, dims={"I": 16, "J": 4, "K": 4}, overlap="decomposed", form="unpipelined")
     assert caught.value.message == "nothing in this plan can be done in the form unpipelined"
     assert caught.value.hint == (
-        "choose own_chunk_first or pairs or one_direction, or leave the form out"
+        "choose own_chunk_first, pairs or one_direction, or leave the form out"
     )
 
 
@@ -206,9 +206,10 @@ def test_repetitions_that_do_not_follow_each_other_are_refused() -> None:
         ({"prefetch": "soon"}, "prefetch must be a whole number; it is 'soon'"),
         ({"compute_slowdown": 0.5}, "compute_slowdown must be from 1 to 100; it is 0.5"),
         ({"compute_slowdown": [2]}, "compute_slowdown must be a number; it is"),
-        ({"repeat": 0}, "repeat must be"),
-        ({"repeat": 5000}, "repeat must be 1,024 at most; it is 5,000"),
+        ({"repeat": 0}, "repeat must be from 1 to 1,024; it is 0"),
+        ({"repeat": 5000}, "repeat must be from 1 to 1,024; it is 5,000"),
         ({"tile": 0}, "tile must be"),
+        ({"prefetch": 1, "overlap": "none"}, "prefetch is for steps that overlap"),
         ({"form": "pairs"}, "form pairs is for overlap: decomposed or auto; it is async"),
         ({"form": "pears"}, "form must be one of own_chunk_first, half_chunks, pairs"),
     ],
