@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from hypothesis import strategies as st
+
 from shardsim.call import make_call
 from shardsim.cost import CostModel
-from shardsim.hardware import Calibration, Link
+from shardsim.cost.pipeline import Hops
+from shardsim.errors import PlanError
+from shardsim.hardware import Calibration, Chip, Link
+from shardsim.overlap import Considered, decompose
 from shardsim.overlap.forms import ALGORITHMS
 from shardsim.planner import CollectiveStep, MatmulStep, Plan
 from shardsim.planner.decomposition import Decomposition
+from shardsim.topology import Topology
 from shardsim.units import Seconds
 from shardsim.vocabulary import (
     Algorithm,
     CollectiveKind,
     DimensionKind,
+    Dtype,
     Form,
     LatencyModel,
     Relation,
@@ -122,3 +131,105 @@ def reduced_by_itself(plan: Plan, parts: int) -> Seconds:
     call = step.call
     one = make_call(call.kind, call.group, call.size / parts, call.method)
     return CostModel(plan.latency_model).collective(one).exact.total
+
+
+def hops_of(pace: Pace) -> Hops:
+    """What a hop takes by the closed form."""
+    link = Link(CHUNK / pace.transfer, pace.latency)
+    return Hops.of(Fraction(CHUNK), link, pace.model, launch=pace.launch)
+
+
+Given = tuple[list[str], Topology, dict[str, int]]
+"""What `strategies.programs` gives."""
+
+
+class Costs(NamedTuple):
+    """What matmuls and collectives of a random program cost besides.
+
+    Attributes:
+        hbm: Bytes a second.
+        launch: Before a collective, or a message of one that goes with a matmul.
+    """
+
+    hbm: int
+    launch: Seconds
+
+
+def with_costs(case: Given, costs: Costs, model: LatencyModel) -> Plan:
+    """A random program on such chips."""
+    lines, topology, extents = case
+    chip = replace(topology.chip, hbm_bandwidth=Fraction(costs.hbm))
+    calibration = Calibration(launch_overhead=costs.launch)
+    slower = replace(topology, chip=chip, calibration=calibration)
+    return planned(lines, slower, extents, latency_model=model)
+
+
+def made_together(plan: Plan, form: Form | None = None) -> Plan:
+    """In one form where that can be, else in the fastest."""
+    cost = CostModel(plan.latency_model)
+    try:
+        return decompose(plan, cost, form=form)[0]
+    except PlanError:
+        return decompose(plan, cost)[0]
+
+
+def plan_of(
+    *lines: str,
+    topology: Topology | None = None,
+    extents: Mapping[str, int] | int = 16,
+    **settings: object,
+) -> Plan:
+    """A plan of statements over I, J, K and L, on a ring of four if nothing else is given."""
+    names = re.findall(r"[IJKL](?=[],_])", "".join(lines))
+    given = {name: extents if isinstance(extents, int) else extents[name] for name in names}
+    chips = topology or machine((4, "ring"))
+    return planned(list(lines), chips, given, **settings)  # type: ignore[arg-type]
+
+
+def decided(
+    plan: Plan,
+    *,
+    form: Form | None = None,
+    only_faster: bool = False,
+    apart: Collection[int] = (),
+) -> tuple[Plan, tuple[Considered, ...]]:
+    """What is decided with the plan's latency model."""
+    cost = CostModel(plan.latency_model)
+    return decompose(plan, cost, form=form, only_faster=only_faster, apart=apart)
+
+
+def slow_chip(*, flops: int = 10**30, hbm: int = 10**30) -> Chip:
+    """What is not given takes no time to speak of."""
+    return Chip(
+        name="slow",
+        peaks=((Dtype.BF16, Fraction(flops)),),
+        hbm_bandwidth=Fraction(hbm),
+        hbm_capacity=Fraction(10**12),
+    )
+
+
+# Strategies.
+
+models = st.sampled_from(LatencyModel)
+seconds = st.builds(Fraction, st.integers(1, 24), st.integers(1, 3))
+forms = st.none() | st.sampled_from(Form)
+slowdowns = st.fractions(1, 4, max_denominator=7)
+paces = st.builds(
+    Pace,
+    part=seconds,
+    transfer=seconds,
+    latency=st.just(Fraction(0)) | st.builds(Fraction, st.integers(0, 12), st.integers(1, 3)),
+    launch=st.just(Fraction(0)) | st.builds(Fraction, st.integers(0, 6), st.just(2)),
+    model=models,
+)
+any_costs = st.builds(
+    Costs,
+    # small matmuls take as long as a few hops of a microsecond, or next to nothing
+    hbm=st.sampled_from([10**7, 10**8, 10**9, 10**12]),
+    launch=st.sampled_from([Fraction(0), Fraction(1, 10**7), Fraction(3, 10**6)]),
+)
+
+
+def chips_of(form: Form) -> st.SearchStrategy[int]:
+    """Numbers of chips: pairs are of even ones."""
+    return st.sampled_from([2, 4, 6, 8]) if form is Form.PAIRS else st.integers(2, 9)

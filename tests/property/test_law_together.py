@@ -1,7 +1,8 @@
-"""Laws of collectives and matmuls done together: closed forms, bounds, and cores that slow down."""
+"""Laws of collectives and matmuls done together: closed forms and bounds."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,15 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardsim.cost import CostModel, MatmulPrice
-from shardsim.cost.pipeline import Hops, chunked, together
+from shardsim.cost import CostModel
+from shardsim.cost.pipeline import chunked, together
 from shardsim.engine import simulate, simulate_calls
-from shardsim.errors import PlanError
-from shardsim.hardware import Link
+from shardsim.hardware import Calibration, Link
 from shardsim.overlap import decompose
 from shardsim.planner import CollectiveStep, MatmulStep, Plan
-from shardsim.timeline import Core, Timeline, overlap
-from shardsim.topology import Topology
 from shardsim.units import Seconds
 from shardsim.vocabulary import (
     Algorithm,
@@ -30,45 +28,33 @@ from shardsim.vocabulary import (
     Form,
     LatencyModel,
     Overlap,
+    Relation,
 )
-from tests.machines import machine, planned
+from tests.machines import CHIP, machine, planned
 from tests.strategies import programs
 from tests.together import (
     CHUNK,
     COMBINATIONS,
     LINE,
     RING,
-    SCATTER,
     SWITCH,
+    TEXTS,
+    Costs,
+    Given,
     Pace,
+    any_costs,
+    chips_of,
     done_together,
+    forms,
+    hops_of,
+    made_together,
+    models,
+    paces,
     pair_of,
     reduced_by_itself,
+    slowdowns,
+    with_costs,
 )
-
-Given = tuple[list[str], Topology, dict[str, int]]
-models = st.sampled_from(LatencyModel)
-seconds = st.builds(Fraction, st.integers(1, 24), st.integers(1, 3))
-forms = st.none() | st.sampled_from(Form)
-slowdowns = st.fractions(1, 4, max_denominator=7)
-paces = st.builds(
-    Pace,
-    part=seconds,
-    transfer=seconds,
-    latency=st.just(Fraction(0)) | st.builds(Fraction, st.integers(0, 12), st.integers(1, 3)),
-    launch=st.just(Fraction(0)) | st.builds(Fraction, st.integers(0, 6), st.just(2)),
-    model=models,
-)
-
-
-def hops_of(pace: Pace) -> Hops:
-    link = Link(CHUNK / pace.transfer, pace.latency)
-    return Hops.of(Fraction(CHUNK), link, pace.model, launch=pace.launch)
-
-
-def chips_of(form: Form) -> st.SearchStrategy[int]:
-    return st.sampled_from([2, 4, 6, 8]) if form is Form.PAIRS else st.integers(2, 9)
-
 
 # Closed forms.
 
@@ -158,7 +144,11 @@ def test_an_all_reduce_over_two_axes_in_chunks_is_no_slower_than_its_bound(
             "A[I, J_XY] ·_LOCAL B[J_XY, K] -> C[I, K]{U_XY}",
             "AllReduce_XY C[I, K]{U_XY} -> C[I, K]",
         ],
-        machine(*zip(sizes, kinds, strict=True), link=link),
+        machine(
+            *zip(sizes, kinds, strict=True),
+            link=link,
+            calibration=Calibration(launch_overhead=pace.launch),
+        ),
         {"I": 8 * chips, "J": chips, "K": 8},
         latency_model=pace.model,
     )
@@ -168,25 +158,102 @@ def test_an_all_reduce_over_two_axes_in_chunks_is_no_slower_than_its_bound(
     assert simulate(plan, Overlap.DECOMPOSED).makespan <= bound
 
 
+# What is decided.
+
+machines = st.sampled_from(
+    [(RING,), (LINE,), (SWITCH,), (RING, LINE), (LINE, RING), (SWITCH, RING), (RING, RING)]
+)
+OVER_BOTH = {kind: [line.replace("_X", "_XY") for line in lines] for kind, lines in TEXTS.items()}
+OVER_BOTH[CollectiveKind.REDUCE_SCATTER][1] = "ReduceScatter_{XY,I} C[I, K]{U_XY} -> C[I_XY, K]"
+
+
+def on_machine(
+    kind: CollectiveKind, dimensions: tuple[DimensionKind, ...], costs: Costs, pace: Pace, rows: int
+) -> Plan:
+    """A collective over all chips, and its matmul."""
+    sizes = (4, 2) if len(dimensions) == 2 else (rows % 5 + 2,)
+    topology = machine(
+        *((size, one.value) for size, one in zip(sizes, dimensions, strict=True)),
+        link=Link(10**9 / pace.transfer, pace.latency / 10**6),
+        chip=replace(CHIP, hbm_bandwidth=Fraction(costs.hbm)),
+        calibration=Calibration(launch_overhead=costs.launch),
+    )
+    extents = {"I": topology.size * rows, "J": topology.size * 4, "K": topology.size * 2}
+    lines = TEXTS[kind] if len(dimensions) == 1 else OVER_BOTH[kind]
+    return planned(lines, topology, extents, latency_model=pace.model)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@given(dimensions=machines, costs=any_costs, pace=paces, rows=st.integers(1, 12), form=forms)
+def test_what_is_decided_takes_what_it_says(
+    kind: CollectiveKind,
+    dimensions: tuple[DimensionKind, ...],
+    costs: Costs,
+    pace: Pace,
+    rows: int,
+    form: Form | None,
+) -> None:
+    plan = on_machine(kind, dimensions, costs, pace, rows)
+    made = made_together(plan, form)
+    makespan = simulate(made, Overlap.DECOMPOSED).makespan
+    matmul_and_collective = {s for pair in made.decomposed for s in (pair.collective, pair.matmul)}
+    others = [step for i, step in enumerate(made.steps) if i not in matmul_and_collective]
+    said = sum((step.seconds for step in (*made.decomposed, *others)), Fraction(0))
+    assert makespan <= said
+    if len(dimensions) == 1 and all(p.relation is Relation.EQUAL for p in made.decomposed):
+        assert makespan == said
+
+
+@pytest.mark.parametrize("kind", [CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER])
+@given(dimensions=machines, costs=any_costs, pace=paces, rows=st.integers(1, 12))
+def test_what_is_done_together_because_it_is_faster_is_faster(
+    kind: CollectiveKind,
+    dimensions: tuple[DimensionKind, ...],
+    costs: Costs,
+    pace: Pace,
+    rows: int,
+) -> None:
+    """Than one after the other by the closed forms, which are bounds where two axes are crossed."""
+    plan = on_machine(kind, dimensions, costs, pace, rows)
+    made, _ = decompose(plan, CostModel(pace.model), only_faster=True)
+    apart = sum((step.seconds for step in plan.steps), Fraction(0))
+    if len(dimensions) == 1:
+        assert simulate(plan, Overlap.ASYNC).makespan == apart
+    if made.decomposed:
+        assert simulate(made, Overlap.DECOMPOSED).makespan < apart
+    else:
+        assert made.steps == plan.steps
+
+
+def members(plan: Plan) -> int:
+    """The chips of all collectives, multiplied: one that is split is as large as its halves."""
+    calls = (step.call for step in plan.steps if isinstance(step, CollectiveStep))
+    return math.prod(call.group.size for call in calls)
+
+
+@given(programs(), any_costs, models, forms)
+def test_what_is_made_of_a_plan_hangs_together(
+    case: Given, costs: Costs, model: LatencyModel, form: Form | None
+) -> None:
+    """Each value is made once, before it is read and as it is read; and for the same statement."""
+    plan = with_costs(case, costs, model)
+    made = made_together(plan, form)
+    values = {value.number: value for _, value in made.inputs}
+    for step in made.steps:
+        for operand in step.operands if isinstance(step, MatmulStep) else (step.operand,):
+            assert values[operand.number] == operand
+        assert step.result.number not in values
+        values[step.result.number] = step.result
+    assert [values[value.number] for value in made.results] == list(plan.results)
+    assert len(made.statements) == len(made.steps)
+    assert list(made.statements) == sorted(made.statements)
+    assert all(before < i for i, all_ in enumerate(made.dependencies()) for before in all_)
+    assert members(made) == members(plan)
+    used = [index for pair in made.decomposed for index in (pair.collective, pair.matmul)]
+    assert len(set(used)) == len(used)
+
+
 # Random programs.
-
-paced = st.sampled_from([10**7, 10**8, 10**9, 10**12])
-"""HBM bandwidths with which small matmuls take as long as a few hops, or next to nothing."""
-
-
-def on_hbm(case: Given, bandwidth: int, model: LatencyModel) -> Plan:
-    lines, topology, extents = case
-    chip = replace(topology.chip, hbm_bandwidth=Fraction(bandwidth))
-    return planned(lines, replace(topology, chip=chip), extents, latency_model=model)
-
-
-def made_together(plan: Plan, form: Form | None = None) -> Plan:
-    """In one form where that can be, else in the fastest."""
-    cost = CostModel(plan.latency_model)
-    try:
-        return decompose(plan, cost, form=form)[0]
-    except PlanError:
-        return decompose(plan, cost)[0]
 
 
 def shuffled(seed: int) -> Any:
@@ -211,11 +278,11 @@ def test_none_takes_the_sum_of_its_steps_each_by_itself(case: Given, model: Late
     assert simulate(plan, Overlap.NONE).makespan == sum(alone)
 
 
-@given(programs(), paced, models, st.integers(0, 2))
+@given(programs(), any_costs, models, st.integers(0, 2))
 def test_more_prefetch_is_never_slower(
-    case: Given, hbm: int, model: LatencyModel, prefetch: int
+    case: Given, costs: Costs, model: LatencyModel, prefetch: int
 ) -> None:
-    plan = on_hbm(case, hbm, model)
+    plan = with_costs(case, costs, model)
     none = simulate(plan, Overlap.NONE).makespan
     some, more = (simulate(plan, prefetch=ahead) for ahead in (prefetch, prefetch + 1))
     everything = simulate(plan)
@@ -224,16 +291,16 @@ def test_more_prefetch_is_never_slower(
     assert simulate(plan, prefetch=len(case[0])) == everything
 
 
-@given(programs(), paced, models, forms, st.sampled_from([None, 0, 1, 2]), slowdowns)
+@given(programs(), any_costs, models, forms, st.sampled_from([None, 0, 1, 2]), slowdowns)
 def test_what_is_done_together_is_no_faster_than_the_busiest_and_never_overlaps_there(
     case: Given,
-    hbm: int,
+    costs: Costs,
     model: LatencyModel,
     form: Form | None,
     prefetch: int | None,
     slowdown: Fraction,
 ) -> None:
-    plan = made_together(on_hbm(case, hbm, model), form)
+    plan = made_together(with_costs(case, costs, model), form)
     timeline = simulate(plan, Overlap.DECOMPOSED, slowdown=slowdown, prefetch=prefetch)
     assert timeline.busiest() <= timeline.makespan
     for intervals in timeline.by_track.values():
@@ -241,132 +308,25 @@ def test_what_is_done_together_is_no_faster_than_the_busiest_and_never_overlaps_
             assert before.end <= after.start
 
 
-@given(programs(), paced, models, forms, st.integers(0, 999), slowdowns)
+@given(programs(), any_costs, models, forms, st.integers(0, 999), slowdowns)
 def test_creating_processes_in_another_order_changes_nothing(
-    case: Given, hbm: int, model: LatencyModel, form: Form | None, seed: int, slowdown: Fraction
+    case: Given, costs: Costs, model: LatencyModel, form: Form | None, seed: int, slowdown: Fraction
 ) -> None:
-    plan = made_together(on_hbm(case, hbm, model), form)
+    plan = made_together(with_costs(case, costs, model), form)
     once = simulate(plan, Overlap.DECOMPOSED, slowdown=slowdown)
     assert simulate(plan, Overlap.DECOMPOSED, slowdown=slowdown, order=shuffled(seed)) == once
 
 
-@given(programs(most=2), paced)
-def test_an_axis_of_one_chip_is_a_no_op(case: Given, hbm: int) -> None:
+@given(programs(most=2), any_costs)
+def test_an_axis_of_one_chip_is_a_no_op(case: Given, costs: Costs) -> None:
     lines, topology, extents = case
     one = replace(topology.dimensions[1], size=1)
     only_x = replace(topology, dimensions=(topology.dimensions[0], one))
     bare = [line.replace("_XY", "_X").replace("_YX", "_X").replace("_Y", "") for line in lines]
     made = [
-        made_together(on_hbm((texts, only_x, extents), hbm, LatencyModel.ADDITIVE))
+        made_together(with_costs((texts, only_x, extents), costs, LatencyModel.ADDITIVE))
         for texts in (lines, bare)
     ]
     assert made[0].decomposed == made[1].decomposed
     first, second = (simulate(plan, Overlap.DECOMPOSED) for plan in made)
     assert first == second
-
-
-# Cores that slow down.
-
-
-@given(programs(), paced, models, forms, slowdowns, st.sampled_from(["apart", "together"]))
-def test_a_slowdown_costs_no_more_than_itself(
-    case: Given, hbm: int, model: LatencyModel, form: Form | None, slowdown: Fraction, how: str
-) -> None:
-    plan = on_hbm(case, hbm, model)
-    if how == "together":
-        plan = made_together(plan, form)
-    full = simulate(plan)
-    slow = simulate(plan, slowdown=slowdown)
-    assert simulate(plan, slowdown=Fraction(1)) == full
-    assert full.makespan <= slow.makespan <= slowdown * full.makespan
-
-
-@given(programs(), paced, models, slowdowns)
-def test_one_step_after_the_other_slows_nothing_down(
-    case: Given, hbm: int, model: LatencyModel, slowdown: Fraction
-) -> None:
-    plan = on_hbm(case, hbm, model)
-    slow = simulate(plan, Overlap.NONE, slowdown=slowdown)
-    assert slow.makespan == simulate(plan, Overlap.NONE).makespan
-
-
-def work_of(timeline: Timeline, plan: Plan, chip: tuple[int, ...], slowdown: Fraction) -> list[Any]:
-    """What each interval of a core is at full speed, by step."""
-    steps = frozenset(i for i, s in enumerate(plan.steps) if isinstance(s, CollectiveStep))
-    communicating = timeline.communicating(chip, steps)
-    found = []
-    for interval in timeline.by_track.get(Core(chip), ()):
-        both = overlap([(interval.start, interval.end)], communicating)
-        whole = interval.end - interval.start - both + both / slowdown
-        found.append((interval.step, whole / timeline.ticks_per_second))
-    return found
-
-
-@given(programs(), paced, models, forms, slowdowns)
-def test_a_core_does_the_same_work_at_its_pace(
-    case: Given, hbm: int, model: LatencyModel, form: Form | None, slowdown: Fraction
-) -> None:
-    """At 1/s while its chip takes part in a collective, at full speed else: to the exact tick."""
-    plan = made_together(on_hbm(case, hbm, model), form)
-    part = {pair.matmul: pair.part_seconds for pair in plan.decomposed}
-    timeline = simulate(plan, Overlap.DECOMPOSED, slowdown=slowdown)
-    for chip in timeline.chips:
-        for index, found in work_of(timeline, plan, chip, slowdown):
-            assert found == part.get(index, plan.steps[index].seconds)
-
-
-def beside(kind: str, n: int, compute: Seconds, transfer: Seconds, lines: Sequence[str]) -> Plan:
-    """A matmul that takes `compute`, and a collective that does not touch it."""
-    plan = planned(
-        list(lines),
-        machine((n, kind), link=Link(CHUNK / transfer, Fraction(1, 2))),
-        {"I": 4, "J": 4, "K": 4, "L": n * CHUNK // 2},
-    )
-    price = MatmulPrice(compute=compute, memory=Fraction(0))
-    steps = [replace(s, price=price) if isinstance(s, MatmulStep) else s for s in plan.steps]
-    return replace(plan, steps=tuple(steps))
-
-
-@given(
-    st.sampled_from(["ring", "line", "switch"]),
-    st.integers(2, 6),
-    seconds,
-    seconds,
-    slowdowns,
-    st.permutations(["A[I, J] · B[J, K] -> C[I, K]", "AllGather_X D[L_X] -> D[L]"]),
-)
-def test_a_matmul_beside_a_collective_is_slow_while_that_lasts(
-    kind: str, n: int, compute: Seconds, transfer: Seconds, slowdown: Fraction, lines: list[str]
-) -> None:
-    plan = beside(kind, n, compute, transfer, lines)
-    (call,) = (step.call for step in plan.steps if isinstance(step, CollectiveStep))
-    alone = simulate_calls(plan.mesh.topology, [call])
-    timeline = simulate(plan, slowdown=slowdown)
-    ends = []
-    for activity in alone.activities:
-        lasts = alone.seconds(activity.end)
-        within = slowdown * compute <= lasts
-        ends.append(slowdown * compute if within else lasts + compute - lasts / slowdown)
-        assert timeline.busy(Core(activity.chip)) == ends[-1]
-    assert timeline.makespan == max(alone.makespan, *ends)
-
-
-SLOWED = [one for one in COMBINATIONS if one[-1] is SCATTER]
-
-
-@pytest.mark.parametrize(("dimension", "form", "kind"), SLOWED)
-@given(data=st.data(), pace=paces, slowdown=slowdowns)
-def test_before_a_reduce_scatter_every_part_is_slowed_down(
-    dimension: DimensionKind,
-    form: Form,
-    kind: CollectiveKind,
-    data: st.DataObject,
-    pace: Pace,
-    slowdown: Fraction,
-) -> None:
-    """A chip takes part in it until its last part is done: the closed form with s c for c."""
-    n = data.draw(chips_of(form))
-    plan = pair_of(form, kind, dimension, n, pace)
-    timeline = simulate(plan, Overlap.DECOMPOSED, slowdown=slowdown)
-    slow = together(form, kind, dimension, n, slowdown * pace.part, hops_of(pace))
-    assert timeline.makespan == slow
