@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -191,7 +191,7 @@ def decided(
     *,
     form: Form | None = None,
     only_faster: bool = False,
-    apart: Collection[int] = (),
+    apart: Mapping[int, str] | None = None,
 ) -> tuple[Plan, tuple[Considered, ...]]:
     """What is decided with the plan's latency model."""
     cost = CostModel(plan.latency_model)

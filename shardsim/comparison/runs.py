@@ -90,10 +90,10 @@ class Totals:
 
     Attributes:
         simulated_seconds: From the start to the last chip's end.
-        lower_bound_seconds: The busiest core or link of the plan as it is before steps are done
-            together: no order of its steps is shorter (`ideal`).
-        upper_bound_seconds: The steps of that plan one after the other, each on all chips together
-            (`none`). A bound, but for ring steps of collectives and matmuls, which may take longer.
+        lower_bound_seconds: The busiest core or link, of the plan as it is before steps are done
+            together, or of what is done, if less: no order of this work is shorter (`ideal`).
+        upper_bound_seconds: The steps of the plan before that one after the other, each on all
+            chips together (`none`). Ring steps of collectives and matmuls may take longer.
         compute_seconds: While the core is busy.
         communication_seconds: While the chip takes part in a collective, latency included.
         exposed_communication_seconds: While it does that and does not compute.
@@ -393,7 +393,7 @@ def _totals(plan: Plan, timeline: Timeline, alone: _Alone) -> Totals:
     at_peak = sum((step.price.useful for step in matmuls), Fraction(0))
     return Totals(
         simulated_seconds=makespan,
-        lower_bound_seconds=alone.busiest(),
+        lower_bound_seconds=min(alone.busiest(), timeline.busiest()),
         upper_bound_seconds=alone.in_turn(),
         compute_seconds=shares.compute,
         communication_seconds=shares.communication,
