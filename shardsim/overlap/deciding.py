@@ -107,7 +107,7 @@ def _only(form: Form, options: Sequence[_Option]) -> list[_Option]:
     found = [
         option._replace(
             ways=tuple(way for way in option.ways if way.form is form),
-            reason=option.reason or f"it cannot be done in the form {form.value}",
+            reason=f"it cannot be done in the form {form.value}" if option.ways else option.reason,
         )
         for option in options
     ]

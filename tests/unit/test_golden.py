@@ -24,6 +24,12 @@ TOPOLOGIES = [
     "v5e:8x16", "v4:4x4x8", "v5p:2x2x4", "h100:4x8", "h100-measured:8", "2*v5e:4x16",
     "slow-link-4x4", "broken-ring-of-8",
 ]  # fmt: skip
+TOGETHER = {
+    "together": ("compare-allgather-matmul", "balanced, together"),
+    "apart": ("compare-overlap-loses", "auto"),
+    "slower_beside": ("compare-collective-matmul-v5e", "decomposed, slowdown 1.29"),
+    "ahead": ("compare-fsdp-prefetch", "one ahead"),
+}
 CUT = ("--on", "v5e:16x16", "--mesh", "X=64,Y=4")
 COLLECTIVES = {
     "two_rings": ("AllGather", "--size", "512MiB", "--on", "v5e:16x16"),
@@ -65,6 +71,10 @@ REPORTS = [
     *[
         (f"{name}.json", ("compare", str(FOLDER / f"{name}.yaml"), "--json"))
         for name in COMPARISONS[:1]
+    ],
+    *[
+        (f"run_{name}.txt", ("run", str(FOLDER / f"{file}.yaml"), "--strategy", strategy))
+        for name, (file, strategy) in TOGETHER.items()
     ],
     *[(f"plan_{name}.txt", ("plan", str(FOLDER / f"{name}.yaml"))) for name in PLANS],
     *[(f"show_{re.sub('[:*]', '_', name)}.txt", ("show", name)) for name in TOPOLOGIES],

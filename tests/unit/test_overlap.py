@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from shardsim.catalogue import find_topology
+from shardsim.cost import CostModel, Wanted
 from shardsim.errors import PlanError
+from shardsim.hardware import Link
 from shardsim.mesh import lay_mesh
+from shardsim.overlap import decompose
 from shardsim.planner import Plan
 from shardsim.topology import Topology
 from shardsim.vocabulary import Algorithm, Form, Policy, Relation
@@ -83,6 +88,11 @@ def test_a_chain_has_several() -> None:
 # Why not.
 
 
+UNEVEN = machine(
+    (4, "ring"), changed=[(((2,), (0, +1)), Link(Fraction(10**9), Fraction(1, 10**6)))]
+)
+
+
 def on_mesh(line: str, topology: Topology, **sizes: int) -> Plan:
     mesh = lay_mesh(topology, sizes)
     return planned([line, MATMUL], topology, dict.fromkeys("IJK", 16), mesh=mesh)
@@ -117,10 +127,27 @@ HINDERED = [
         ),
         "the switch adds it in chunks of its own",
     ),
+    (
+        plan_of(GATHER, MATMUL, chunks=2),
+        "it is asked for in 2 chunks; ring steps have one for each chip",
+    ),
+    # one link of the ring is slow
+    (
+        plan_of(GATHER, MATMUL, topology=UNEVEN),
+        "the steps along X share links, or their links differ",
+    ),
+    (
+        plan_of(LOCAL, SCATTER, topology=UNEVEN),
+        "the steps along X share links, or their links differ",
+    ),
+    (
+        plan_of(LOCAL, REDUCE, topology=UNEVEN),
+        "the steps along X share links, or their links differ",
+    ),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("plan", "reason"), HINDERED, ids=[reason for _, reason in HINDERED])
+@pytest.mark.parametrize(("plan", "reason"), HINDERED, ids=[str(i) for i in range(len(HINDERED))])
 def test_why_two_steps_cannot_be_done_together(plan: Plan, reason: str) -> None:
     made, (considered,) = decided(plan)
     assert considered.why == f"one after the other: {reason}"
@@ -197,6 +224,23 @@ def test_an_all_reduce_is_cut_where_that_is_fastest() -> None:
     assert made.decomposed[0].dim == "K"
 
 
+def test_an_algorithm_that_is_asked_for_leaves_its_forms() -> None:
+    forms = {
+        Algorithm.BALANCED: [Form.OWN_CHUNK_FIRST],
+        Algorithm.HALF_SHARDS: [Form.HALF_CHUNKS],
+        Algorithm.WHOLE_SHARDS: [Form.PAIRS],
+        Algorithm.ONE_DIRECTION: [Form.ONE_DIRECTION],
+    }
+    plan = plan_of(GATHER, MATMUL)
+    for algorithm, found in forms.items():
+        _, (considered,) = decompose(plan, CostModel(wanted=Wanted(algorithm)))
+        assert [way.form for way in considered.ways] == found
+    odd = plan_of(GATHER, MATMUL, extents=4)
+    made, (considered,) = decompose(odd, CostModel(wanted=Wanted(Algorithm.HALF_SHARDS)))
+    assert considered.why == "one after the other: no form has the algorithm half_shards"
+    assert made == odd
+
+
 # What is asked.
 
 
@@ -239,13 +283,27 @@ def test_a_form_that_cannot_be(lines: list[str], form: Form, message: str, hint:
     assert caught.value.hint == hint
 
 
+SOME_CAN = [
+    *(GATHER, MATMUL, "D[I, J_X] ·_LOCAL E[J_X, K] -> F[I, K]{U_X}"),
+    "AllReduce_X F[I, K]{U_X} -> F[I, K]",
+]
+
+
 def test_a_form_that_only_some_can_have() -> None:
     """The others stay apart."""
-    plan = plan_of(GATHER, MATMUL, "D[I, J_X] ·_LOCAL E[J_X, K] -> F[I, K]{U_X}",
-                   "AllReduce_X F[I, K]{U_X} -> F[I, K]")  # fmt: skip
-    made, considered = decided(plan, form=Form.CHUNKS)
+    made, considered = decided(plan_of(*SOME_CAN), form=Form.CHUNKS)
     assert [one.chosen for one in considered] == [None, Form.CHUNKS]
     assert [(pair.collective, pair.matmul) for pair in made.decomposed] == [(3, 2)]
+    made, considered = decided(plan_of(*SOME_CAN), form=Form.PAIRS)
+    assert [one.chosen for one in considered] == [Form.PAIRS, None]
+    assert [(pair.collective, pair.matmul) for pair in made.decomposed] == [(0, 1)]
+
+
+@pytest.mark.parametrize(("form", "number"), [(Form.CHUNKS, 0), (Form.PAIRS, 1)])
+def test_why_others_do_not_have_it(form: Form, number: int) -> None:
+    _, considered = decided(plan_of(*SOME_CAN), form=form)
+    why = f"one after the other: it cannot be done in the form {form.value}"
+    assert considered[number].why == why
 
 
 def test_a_matmul_goes_with_the_collective_that_saves_most() -> None:

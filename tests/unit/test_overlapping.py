@@ -82,6 +82,29 @@ def test_auto_is_never_slower_than_async() -> None:
         assert auto.totals.simulated_seconds <= plain.totals.simulated_seconds
 
 
+def test_auto_tries_each_pair_where_all_together_lose() -> None:
+    """The first gather runs beside other work; in parts the matmul after it reads its sums anew."""
+    chip = {**RING["chip"], "hbm_bandwidth": "1 TB/s"}
+    program = [
+        "P[L, M] · Q[M, O] -> R[L, O]",
+        "AllGather_X A[I, J_X] -> G[I, J]",
+        "G[I, J] · B[J, K] -> C[I, K]",
+        "H[S, F_X] ·_LOCAL V[F_X, D] -> T[S, D]{U_X}",
+        "ReduceScatter_{X,D} T[S, D]{U_X} -> Z[S, D_X]",
+    ]
+    dims = {"L": 22, "M": 500, "O": 1000, "I": 512, "J": 48, "K": 512, "S": 16, "F": 4096, "D": 256}
+    plain, both, auto = (
+        ran(program, topology={**RING, "chip": chip}, dims=dims, overlap=how)
+        for how in ("async", "decomposed", "auto")
+    )
+    times = [result.totals.simulated_seconds for result in (auto, plain, both)]
+    assert times == sorted(set(times))
+    assert [one.chosen for one in auto.considered] == [None, Form.HALF_CHUNKS]
+    assert auto.considered[0].why.startswith(
+        "one after the other: in the whole run that would not be faster (own_chunk_first: 17.4 µs"
+    )
+
+
 def test_a_form_that_cannot_be_done_is_told_with_those_that_can() -> None:
     with pytest.raises(PlanError) as caught:
         ran(GATHER, dims={"I": 16, "J": 4, "K": 4}, overlap="decomposed", form="unpipelined")
