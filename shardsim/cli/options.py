@@ -112,8 +112,8 @@ OverlapOption = Annotated[
 FormOption = Annotated[
     str | None,
     typer.Option(
-        help="With overlap: own_chunk_first, half_chunks, pairs, one_direction, unpipelined, "
-        "chunks; by default the fastest."
+        help="With overlap decomposed or auto: own_chunk_first, half_chunks, pairs, one_direction, "
+        "unpipelined, chunks; by default the fastest."
     ),
 ]
 PrefetchOption = Annotated[

@@ -5,6 +5,7 @@ overlapping.py   its plan simulated with the overlap that is asked for
 exposure.py      communication that nothing hides
 critical_path.py what waited for what
 memory.py        the most that arrays take on a chip at once
+rows.py          what the core and the links of a chip do, for strip charts
 strategies.py    several scenarios side by side
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
 running.py       runs one: any collective, or a transfer over several ways

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardsim.call import ALGORITHMS as OTHERS
+from shardsim.call import ALGORITHMS as RUNNABLE
 from shardsim.call import Call, Method, Stream, make_call
 from shardsim.cost.pipeline import Hops, chunked, formula, together
 from shardsim.errors import PlanError
@@ -48,7 +48,7 @@ ALGORITHMS = {
 """How the collective of each form uses the links; of forms that take as long the first is taken."""
 
 PARTS = (2, 4, 8, 16)
-"""Into how many parts a matmul is cut before an AllReduce, where nobody says."""
+"""Into how many parts a matmul may be cut before an AllReduce."""
 
 
 def in_form(call: Call, form: Form, parts: int = 1) -> Call:
@@ -84,7 +84,10 @@ def _in_ring_steps(
     n, kind = segment.size, CollectiveKind(collective.kind)
     rows = _extent(collective, dim) // n
     for form, algorithm in ALGORITHMS[segment.kind].items():
-        if cost.wanted.algorithm in OTHERS[segment.kind] and algorithm is not cost.wanted.algorithm:
+        if (
+            cost.wanted.algorithm in RUNNABLE[segment.kind]
+            and algorithm is not cost.wanted.algorithm
+        ):
             continue
         if form is Form.UNPIPELINED and kind is not CollectiveKind.REDUCE_SCATTER:
             continue

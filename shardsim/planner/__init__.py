@@ -8,7 +8,7 @@ planning.py       statement after statement: the plan
 plans.py          what a plan is
 steps.py          its steps
 choices.py        the ways that it chooses from
-decomposition.py   steps of it that are done together
+decomposition.py  steps of it that are done together
 memory.py         how long its values take memory
 
 choosing.py       one contraction: what is chosen, and its alternatives
