@@ -8,6 +8,7 @@ never gives a wrong answer.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,20 +73,23 @@ def run_together(
         CollectiveKind.ALL_REDUCE: _Reduced,
     }
     core_of = kinds[CollectiveKind(collective.kind)]
-    before: Shards = {}
-    after: Shards = {}
+    moved: Shards = {}
+    products: Shards = {}
     for members in collective.call.group.instances:
         cores = {chip: core_of(pair, collective, matmul, chip, members, values) for chip in members}
         blocks = {chip: core.blocks for chip, core in cores.items()}
         exchange(collective.call, members, blocks, pick, cores)
-        before |= {chip: core.moved() for chip, core in cores.items()}
-        after |= {chip: core.product for chip, core in cores.items()}
-    if collective.kind is CollectiveKind.ALL_GATHER:
-        return {collective.result.number: before, matmul.result.number: after}
-    return {collective.result.number: before, matmul.result.number: multiply(matmul, values)}
+        for chip, core in cores.items():
+            moved[chip] = core.moved()
+            if isinstance(core, _Gathered):
+                products[chip] = core.product
+    return {
+        collective.result.number: moved,
+        matmul.result.number: products or multiply(matmul, values),
+    }
 
 
-class _Core:
+class _Core(ABC):
     """One chip's blocks, and the parts of the matmul that its core does."""
 
     def __init__(
@@ -108,21 +112,20 @@ class _Core:
             if value.number in values
         }
         self.attached = attached_to(collective.call, chip, pair.form, pair.parts)
-        self.product: NDArray[Any] = np.zeros(0)
         self.blocks: Blocks = {}
         self.begin(values)
 
+    @abstractmethod
     def begin(self, values: Mapping[int, Shards]) -> None:
         """The blocks before anything is done."""
-        raise NotImplementedError
 
+    @abstractmethod
     def do(self, work: Work) -> None:
         """One part of the matmul."""
-        raise NotImplementedError
 
+    @abstractmethod
     def moved(self) -> NDArray[Any]:
         """What the collective leaves."""
-        raise NotImplementedError
 
     def owner(self, block: int) -> Coordinate:
         """Whose block it is, so many places up."""
