@@ -6,6 +6,7 @@ of ticks. A record may stand for several chips that behave alike (`chips_per_rec
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from dataclasses import dataclass
@@ -145,34 +146,21 @@ def without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
     [(0, 1), (2, 4), (8, 9)]
     """
     covered = union(others)
-    found = []
+    found: list[Span] = []
+    first = 0
     for start, stop in spans:
+        while first < len(covered) and covered[first][1] <= start:
+            first += 1
         at = start
-        for low, high in covered:
-            if high <= at or low >= stop:
-                continue
+        for low, high in itertools.islice(covered, first, None):
+            if low >= stop:
+                break
             if low > at:
                 found.append((at, low))
-            at = max(at, high)
+            at = high
         if at < stop:
             found.append((at, stop))
     return found
-
-
-def overlap(first: list[Span], second: list[Span]) -> int:
-    """The ticks that two lists of disjoint spans in order have in common.
-
-    >>> overlap([(0, 3), (5, 7)], [(2, 6)])
-    2
-    """
-    total = i = j = 0
-    while i < len(first) and j < len(second):
-        total += max(0, min(first[i][1], second[j][1]) - max(first[i][0], second[j][0]))
-        if first[i][1] <= second[j][1]:
-            i += 1
-        else:
-            j += 1
-    return total
 
 
 @dataclass(frozen=True)

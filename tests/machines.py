@@ -12,6 +12,7 @@ from shardsim.hardware import Calibration, Chip, Link
 from shardsim.mesh import Mesh, lay_mesh
 from shardsim.notation import parse
 from shardsim.planner import Plan, make_plan
+from shardsim.planner.memory import lifetimes
 from shardsim.program import Dtypes, bind_program
 from shardsim.timeline import Timeline
 from shardsim.topology import Coordinate, Dimension, LinkKey, Topology
@@ -167,3 +168,16 @@ def collective_plan(
 def simulated(plan: Plan) -> Timeline:
     """Step after step."""
     return simulate(plan, Overlap.NONE)
+
+
+def peak_memory(plan: Plan) -> Fraction:
+    """The most bytes that arrays take on a chip, step after step: what is there at each step.
+
+    A value is there from the step that writes it to the last that reads it, inputs always.
+    """
+    held = [Fraction(0)] * max(len(plan.steps), 1)
+    for value in lifetimes(plan):
+        last = max(value.read_by, default=len(held) - 1)
+        for step in range(value.made_by or 0, last + 1):
+            held[step] += value.size
+    return max(held)

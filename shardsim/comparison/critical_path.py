@@ -188,14 +188,11 @@ def _causes(plan: Plan, dependencies: Sequence[Sequence[int]]) -> list[set[int]]
     """For each step those whose end on a chip may let it begin there.
 
     All that it follows from: a step in which a chip has nothing to do hands on what it waited for.
-    Of two that are done together, parts of the one wait for parts of the other.
     """
     causes: list[set[int]] = []
     for before in dependencies:
         causes.append(set(before).union(*(causes[step] for step in before)))
     for pair in plan.decomposed:
-        first, second = sorted((pair.collective, pair.matmul))
-        causes[second] |= causes[first]
-        if pair.matmul == first:
-            causes[first].add(second)  # a part that waits for the sum that it joins
+        if pair.matmul < pair.collective:
+            causes[pair.matmul].add(pair.collective)  # a part may wait for the sum that it joins
     return causes

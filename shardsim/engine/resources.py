@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import simpy
 from simpy.events import EventPriority
@@ -18,8 +18,8 @@ Channel = tuple[int, int, int]
 Rank = tuple[int, ...]
 """Of a request: the step it is for, then what tells requests of one step apart."""
 
-Urgency = tuple[float, ...]
-"""What is served first: the least."""
+Urgency = tuple[int, ...]
+"""What is served first: the least. A time among them may be an exact fraction of ticks."""
 
 AFTER_ALL_ELSE = EventPriority(2)
 
@@ -63,7 +63,7 @@ class Server:
     def _urgency(self, rank: Rank) -> Urgency:
         """What is served first: the least."""
         del rank
-        return (self._env.now,)
+        return (cast("int", self._env.now),)
 
     def _is_due(self) -> bool:
         """Whether the first in the queue may be served at all."""
@@ -124,7 +124,8 @@ class InOrder(Server):
     def _urgency(self, rank: Rank) -> Urgency:
         step, *rest = rank
         places = self._places.get(step)
-        return (step, self._env.now if places is None else places[tuple(rest)])
+        now = cast("int", self._env.now)
+        return (step, now if places is None else places[tuple(rest)])
 
     def _is_due(self) -> bool:
         (step, place), *_ = self._queue[0]

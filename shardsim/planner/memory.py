@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shardsim.planner.steps import Step, Value
     from shardsim.units import Bytes
 
-__all__ = ["Lifetime", "lifetimes", "peak_bytes", "peak_memory"]
+__all__ = ["Lifetime", "lifetimes", "peak_bytes"]
 
 
 class Lifetime(NamedTuple):
@@ -53,24 +53,16 @@ def _lifetimes(
     )
 
 
-def peak_memory(plan: Plan) -> Bytes:
+def peak_bytes(inputs: Iterable[Value], steps: Sequence[Step]) -> Bytes:
     """The most bytes that arrays take on a chip at once, step after step.
 
-    Inputs stay for the whole run, and so do results that no later statement reads; other values go
-    after their last use. A step holds what it reads and what it writes at the same time.
+    Inputs stay, and so does what the last step writes, their result; other values go after their
+    last use. A step holds what it reads and what it writes at the same time.
     """
-    return _peak(lifetimes(plan), len(plan.steps))
-
-
-def peak_bytes(inputs: Iterable[Value], steps: Sequence[Step]) -> Bytes:
-    """The same of some steps by themselves; what the last one writes is their result."""
     results = [step.result for step in steps[-1:]]
-    return _peak(_lifetimes(inputs, steps, results), len(steps))
-
-
-def _peak(values: Sequence[Lifetime], steps: int) -> Bytes:
+    values = _lifetimes(inputs, steps, results)
     peak = sum((value.size for value in values if value.made_by is None), Fraction(0))
-    for index in range(steps):
+    for index in range(len(steps)):
         live = (
             value.size
             for value in values

@@ -17,11 +17,10 @@ from shardsim.engine import simulate
 from shardsim.hardware import Calibration
 from shardsim.overlap import decompose
 from shardsim.planner import MatmulStep, Plan
-from shardsim.planner.memory import peak_memory
 from shardsim.timeline import Timeline, without
 from shardsim.topology import Topology
 from shardsim.vocabulary import LatencyModel, Overlap
-from tests.machines import planned
+from tests.machines import peak_memory, planned
 from tests.strategies import programs
 
 Given = tuple[list[str], Topology, dict[str, int]]

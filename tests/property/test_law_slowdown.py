@@ -16,7 +16,7 @@ from shardsim.cost.pipeline import together
 from shardsim.engine import simulate, simulate_calls
 from shardsim.hardware import Calibration, Link
 from shardsim.planner import CollectiveStep, MatmulStep
-from shardsim.timeline import Core, Interval, LinkDirection, Port, Timeline, overlap, union
+from shardsim.timeline import Core, Interval, LinkDirection, Port, Timeline, length, union, without
 from shardsim.topology import Topology
 from shardsim.units import Seconds
 from shardsim.vocabulary import CollectiveKind, DimensionKind, Form, LatencyModel, Overlap
@@ -113,7 +113,8 @@ def test_a_core_does_the_same_work_at_its_pace(
     for interval in timeline.intervals:
         if isinstance(interval.track, Core):
             lasts = interval.end - interval.start
-            both = overlap([(interval.start, interval.end)], slow.get(interval.track.chip, []))
+            span = [(interval.start, interval.end)]
+            both = lasts - length(without(span, slow.get(interval.track.chip, [])))
             work = (lasts - both + both / slowdown) / timeline.ticks_per_second
             assert work == part.get(interval.step, plan.steps[interval.step].seconds)
 

@@ -14,9 +14,9 @@ import pytest
 
 from shardsim.api import run
 from shardsim.comparison import Run
-from shardsim.planner.memory import Lifetime, lifetimes, peak_memory
+from shardsim.planner.memory import Lifetime, lifetimes
 from shardsim.vocabulary import Overlap
-from tests.machines import machine, planned
+from tests.machines import machine, peak_memory, planned
 
 US = Fraction(1, 10**6)
 PRODUCT = "A[I, J] · B[J, K] -> C[I, K]"

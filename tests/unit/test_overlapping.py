@@ -12,9 +12,9 @@ import pytest
 import shardsim as ss
 from shardsim.comparison import Run
 from shardsim.errors import PlanError, ScenarioError
-from shardsim.planner.memory import peak_memory
 from shardsim.plot import draw_timeline
 from shardsim.vocabulary import Form
+from tests.machines import peak_memory
 
 US = Fraction(1, 10**6)
 RING: dict[str, Any] = {

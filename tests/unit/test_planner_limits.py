@@ -7,6 +7,7 @@ import pytest
 
 import shardsim as ss
 from shardsim.errors import PlanError
+from tests.machines import peak_memory
 
 FIVE = {"V": 2, "W": 2, "X": 2, "Y": 2, "Z": 2}
 
@@ -70,8 +71,6 @@ def test_parts_that_no_way_of_cutting_has_together() -> None:
 
 
 def test_least_memory_is_no_more_than_the_fastest_plan_holds() -> None:
-    from shardsim.planner.memory import peak_memory
-
     text = "A[I_X, J_Y] · B[J, K_Y] · C[K, L] -> Z[I, L_XY]"
     dims = "L=96,I=96,K=144,J=384"
     peaks = {

@@ -7,6 +7,7 @@ import pytest
 import shardsim as ss
 from shardsim.planner import Choice, Plan
 from shardsim.planner.choices import Balance, Stretch
+from tests.machines import peak_memory
 
 
 def choice(text: str, dims: str, on: str = "v5e:4x4", **settings: object) -> Choice:
@@ -327,8 +328,6 @@ def plans(text: str, dims: str, objective: str) -> Plan:
 
 
 def test_memory_is_what_is_made_small() -> None:
-    from shardsim.planner.memory import peak_memory
-
     dims = "I=4096,J=4096,K=4096"
     peaks = {
         objective: peak_memory(plans(ALL_REDUCE, dims, objective))

@@ -16,8 +16,8 @@ from shardsim.timeline import (
     Timeline,
     length,
     union,
+    without,
 )
-from shardsim.timeline import overlap as common
 
 FIRST, SECOND = (0, 0), (0, 1)
 CORE, LINK = Core(FIRST), LinkDirection(FIRST, "x", +1)
@@ -76,8 +76,15 @@ def test_length() -> None:
 def test_ticks_in_common(
     first: list[tuple[int, int]], second: list[tuple[int, int]], ticks: int
 ) -> None:
-    assert common(first, second) == ticks
-    assert common(second, first) == ticks
+    assert length(first) - length(without(first, second)) == ticks
+    assert length(second) - length(without(second, first)) == ticks
+
+
+def test_what_is_left_of_spans() -> None:
+    assert without([(0, 5), (7, 9), (9, 12)], [(1, 2), (4, 8), (10, 11)]) == [
+        (0, 1), (2, 4), (8, 9), (9, 10), (11, 12),
+    ]  # fmt: skip
+    assert without([(0, 9)], [(2, 3), (0, 1), (2, 5)]) == [(1, 2), (5, 9)]
 
 
 def test_makespan_is_the_end_of_the_last_activity() -> None:
