@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import colorsys
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-__all__ = ["LETTER", "colour", "new_page", "number", "printable", "put_text"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LETTER", "as_text", "colour", "new_page", "number", "page_width", "put_text"]
 
 LETTER = 0.58  # the width of a letter, by the size of the type
+LARGE, SMALL = 18.0, 13.0  # of the heading, and of what is below it
+MARGIN = 24.0
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 
 
-def new_page(width: float, height: float, title: str) -> ET.Element:
-    """An empty white page."""
+def page_width(drawn: float, heading: tuple[str, str], notes: Sequence[str]) -> float:
+    """How wide a page is on which a drawing, its heading and its notes have room."""
+    longest = max(len(heading[0]) * LARGE / SMALL, *(len(line) for line in (heading[1], *notes)))
+    return max(drawn, MARGIN + longest * SMALL * LETTER + MARGIN)
+
+
+def new_page(width: float, height: float, heading: tuple[str, str]) -> ET.Element:
+    """A white page with what it shows in bold, and below that where."""
     root = ET.Element(
         "svg",
         xmlns="http://www.w3.org/2000/svg",
@@ -21,9 +33,17 @@ def new_page(width: float, height: float, title: str) -> ET.Element:
         height=number(height),
     )
     root.set("font-family", FONT)
-    ET.SubElement(root, "title").text = printable(title)
+    ET.SubElement(root, "title").text = _printable(" ".join(heading))
     ET.SubElement(root, "rect", width="100%", height="100%", fill="white")
+    put_text(root, MARGIN, 32, heading[0], size=LARGE, weight="bold")
+    put_text(root, MARGIN, 54, heading[1], size=SMALL)
     return root
+
+
+def as_text(root: ET.Element) -> str:
+    """The page as the text of an SVG file."""
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode") + "\n"
 
 
 def put_text(
@@ -41,7 +61,7 @@ def put_text(
     found.set("font-size", number(size))
     found.set("text-anchor", anchor)
     found.set("font-weight", weight)
-    found.text = printable(text)
+    found.text = _printable(text)
     return found
 
 
@@ -62,7 +82,7 @@ def colour(hue: int, luminance: float) -> str:
     return "#" + "".join(f"{round(255 * one):02x}" for one in (red, green, blue))
 
 
-def printable(text: str) -> str:
+def _printable(text: str) -> str:
     """The text without what XML has no sign for."""
     return "".join(char if char.isprintable() else "?" for char in text)
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from shardsim.files import write_whole
 from shardsim.inspection import View, described
-from shardsim.plot.drawing import LETTER, colour, new_page, number, put_text
+from shardsim.plot.drawing import LETTER, as_text, colour, new_page, number, page_width, put_text
 
 if TYPE_CHECKING:
     import os
@@ -44,20 +44,15 @@ def draw_placement(one: Inspection) -> str:
         for shown, count, way in ((across, columns, "across"), (down, rows, "down"))
         if shown < count
     ]
-    heading = [str(one.array), _mesh(one)]
-    longest = max(len(heading[0]) * 1.25, len(heading[1]), *(len(note) for note in notes), 0)
-    page = max(LEFT + width + RIGHT, 24 + longest * 13 * LETTER + RIGHT)
+    heading = (str(one.array), _mesh(one))
     tall = ABOVE + height + 16 + LINE * len(notes) + 12
-    root = new_page(page, tall, " ".join(heading))
-    put_text(root, 24, 32, heading[0], size=18, weight="bold")
-    put_text(root, 24, 54, heading[1], size=13)
+    root = new_page(page_width(LEFT + width + RIGHT, heading, notes), tall, heading)
     _edges(root, one, view, width, height)
     _blocks(root, one, view, (down, across), (width, height), size, turned=turned)
     _ticks(root, one, view, (down, across), (width, height))
     for line, note in enumerate(notes):
         put_text(root, 24, ABOVE + height + 24 + LINE * line, note, size=13)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n"
+    return as_text(root)
 
 
 def write_placement(one: Inspection, path: str | os.PathLike[str]) -> None:

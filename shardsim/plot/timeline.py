@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from shardsim.comparison.rows import busiest_chip, rows_of
 from shardsim.files import write_whole
-from shardsim.plot.drawing import LETTER, colour, new_page, number, put_text
+from shardsim.plot.drawing import LETTER, as_text, colour, new_page, number, page_width, put_text
 from shardsim.timeline import without
 from shardsim.topology import spot
 from shardsim.units import format_seconds
@@ -49,26 +49,26 @@ def draw_timeline(run: Run) -> str:
         f"{format_seconds(totals.communication_seconds)}, of which "
         f"{format_seconds(totals.exposed_communication_seconds)} exposed"
     )
-    heading = [_cut(run.scenario.name), f"{run.plan.mesh.topology.name}, chip {spot(chip)}; {said}"]
-    longest = max(len(heading[0]) * 1.25, len(heading[1]), *(len(note) for note in notes), 0)
-    page = max(LEFT + WIDTH + RIGHT, 24 + longest * 13 * LETTER + RIGHT)
+    heading = (_cut(run.scenario.name), f"{run.plan.mesh.topology.name}, chip {spot(chip)}; {said}")
+    names = max((len(row.name) for row in rows), default=0)
+    left = max(LEFT, names * 13 * LETTER + 34)
     tall = ABOVE + (ROW + GAP) * len(rows) + 34
-    root = new_page(page, tall + 30 + LINE * len(notes), " ".join(heading))
-    put_text(root, 24, 32, heading[0], size=18, weight="bold")
-    put_text(root, 24, 54, heading[1], size=13)
+    page = page_width(left + WIDTH + RIGHT, heading, notes)
+    root = new_page(page, tall + 30 + LINE * len(notes), heading)
+    chart = ET.SubElement(root, "g", transform=f"translate({number(left)} 0)")
     if end:
-        _exposed(root, run, chip, end)
+        _exposed(chart, run, chip, end)
     for line, row in enumerate(rows):
         top = ABOVE + line * (ROW + GAP)
-        put_text(root, LEFT - 10, top + ROW * 0.66, row.name, size=13, anchor="end")
+        put_text(chart, -10, top + ROW * 0.66, row.name, size=13, anchor="end")
         ET.SubElement(
-            root, "rect", x=number(LEFT), y=number(top), width=number(WIDTH),
+            chart, "rect", x="0", y=number(top), width=number(WIDTH),
             height=number(ROW), fill="none", stroke="#bbbbbb",
         )  # fmt: skip
         for bar in row.bars:
-            _bar(root, run, bar, end, top)
+            _bar(chart, run, bar, end, top)
     if end:
-        _ticks(root, run, tall - 30)
+        _ticks(chart, run, tall - 30)
     for line, ((index, _), note) in enumerate(zip(named, notes, strict=False)):
         at = tall + 20 + LINE * line
         ET.SubElement(
@@ -78,8 +78,7 @@ def draw_timeline(run: Run) -> str:
         put_text(root, 44, at, note, size=13)
     if more:
         put_text(root, 44, tall + 20 + LINE * len(named), notes[-1], size=13)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n"
+    return as_text(root)
 
 
 def write_timeline(run: Run, path: str | os.PathLike[str]) -> None:
@@ -95,10 +94,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _bar(root: ET.Element, run: Run, bar: Bar, end: int, top: float) -> None:
+def _bar(chart: ET.Element, run: Run, bar: Bar, end: int, top: float) -> None:
     start, stop, step = bar
-    left, width = LEFT + WIDTH * start / end, max(WIDTH * (stop - start) / end, 0.4)
-    group = ET.SubElement(root, "g")
+    left, width = WIDTH * start / end, max(WIDTH * (stop - start) / end, 0.4)
+    group = ET.SubElement(chart, "g")
     seconds = run.timeline.seconds
     ET.SubElement(group, "title").text = (
         f"{run.plan.steps[step].text}: {format_seconds(seconds(start))} to "
@@ -113,34 +112,34 @@ def _bar(root: ET.Element, run: Run, bar: Bar, end: int, top: float) -> None:
         put_text(group, left + width / 2, top + ROW * 0.66, text, size=12, anchor="middle")
 
 
-def _exposed(root: ET.Element, run: Run, chip: tuple[int, ...], end: int) -> None:
+def _exposed(chart: ET.Element, run: Run, chip: tuple[int, ...], end: int) -> None:
     """Red above the core's row while the chip communicates and does not compute."""
     timeline = run.timeline
     talking = timeline.communicating(chip, run.plan.collectives)
     spans = without(talking, timeline.computing(chip))
     for start, stop in spans:
-        left, width = LEFT + WIDTH * start / end, WIDTH * (stop - start) / end
+        left, width = WIDTH * start / end, WIDTH * (stop - start) / end
         ET.SubElement(
-            root, "rect", x=f"{left:.2f}", y=number(ABOVE - 12), width=f"{width:.2f}",
+            chart, "rect", x=f"{left:.2f}", y=number(ABOVE - 12), width=f"{width:.2f}",
             height="6", fill=EXPOSED,
         )  # fmt: skip
     if spans:
-        put_text(root, LEFT - 10, ABOVE - 6, "exposed", size=11, anchor="end")
+        put_text(chart, -10, ABOVE - 6, "exposed", size=11, anchor="end")
 
 
-def _ticks(root: ET.Element, run: Run, below: float) -> None:
+def _ticks(chart: ET.Element, run: Run, below: float) -> None:
     """The time axis, in steps that a person would choose."""
     total = run.totals.simulated_seconds
     step = _round_step(total / MOST_TICKS)
     at = Fraction(0)
     while at <= total:
-        left = LEFT + WIDTH * float(at / total)
+        left = WIDTH * float(at / total)
         ET.SubElement(
-            root, "line", x1=number(left), x2=number(left), y1=number(below - 4),
+            chart, "line", x1=number(left), x2=number(left), y1=number(below - 4),
             y2=number(below + 2), stroke="#333333",
         )  # fmt: skip
         text = "0" if at == 0 else format_seconds(at)
-        put_text(root, left, below + 16, text, size=11, anchor="middle")
+        put_text(chart, left, below + 16, text, size=11, anchor="middle")
         at += step
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,7 +14,8 @@ import shardsim as ss
 from shardsim.comparison import Run
 from shardsim.errors import PlanError, ScenarioError
 from shardsim.plot import draw_timeline
-from shardsim.vocabulary import Form
+from shardsim.plot.drawing import LETTER
+from shardsim.vocabulary import Form, Overlap
 from tests.machines import peak_memory
 
 US = Fraction(1, 10**6)
@@ -152,20 +154,12 @@ def test_the_critical_path_goes_through_the_chunks() -> None:
 def test_the_pieces_of_the_critical_path_follow_each_other(overlap: str) -> None:
     for name in ("compare-tensor-parallel-block", "compare-fsdp-prefetch"):
         first = ss.load_scenario(name, strategy="plain" if "tensor" in name else "one ahead")
-        options = {"overlap": overlap}
-        result = ss.run(_changed(first, **options))
+        options = replace(first.options, overlap=Overlap(overlap))
+        result = ss.run(replace(first, options=options))
         path = result.critical_path
         assert path[0].start == 0
         assert path[-1].end == result.totals.simulated_seconds
         assert all(one.end == other.start for one, other in itertools.pairwise(path))
-
-
-def _changed(scenario: Any, **options: str) -> Any:
-    from dataclasses import replace
-
-    from shardsim.vocabulary import Overlap
-
-    return replace(scenario, options=replace(scenario.options, overlap=Overlap(options["overlap"])))
 
 
 # memory
@@ -282,6 +276,24 @@ def test_a_picture_of_the_busiest_chip() -> None:
     parts = [title for title in titles if title.startswith("G[I, J]")]
     assert len(parts) == len(result.timeline.computing((0,)))
     assert any("of which" in text for text in texts)
+
+
+def test_names_of_links_have_room_in_the_picture() -> None:
+    name = "tensorparallel"
+    result = ss.run(
+        f"A[I_{name}, J] -> A[I, J]",
+        topology="v5e:8x4",
+        mesh={name: 8, "Y": 4},
+        dims={"I": 64, "J": 64},
+    )
+    root = ET.fromstring(draw_timeline(result))
+    chart = next(one for one in root if "transform" in one.attrib)
+    left = float(chart.attrib["transform"].removeprefix("translate(").split()[0])
+    names = [one for one in chart if one.attrib.get("text-anchor") == "end"]
+    assert any(name in (one.text or "") for one in names)
+    for one in names:
+        wide = len(one.text or "") * float(one.attrib["font-size"]) * LETTER
+        assert left + float(one.attrib["x"]) - wide >= 0
 
 
 def test_a_picture_of_nothing() -> None:
