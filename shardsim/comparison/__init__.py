@@ -1,6 +1,7 @@
 """Where formula and simulation meet.
 
 runs.py          one run of a scenario, with the three times of each step side by side
+alone.py         its steps by themselves: each one's time, and the bounds
 overlapping.py   its plan simulated with the overlap that is asked for
 exposure.py      communication that nothing hides
 critical_path.py what waited for what

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.advice import advice_for
+from shardsim.comparison.alone import Alone
 from shardsim.comparison.critical_path import PathStep, critical_path
 from shardsim.comparison.exposure import (
     ChipClass,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shardsim.overlap import Considered
     from shardsim.planner import Plan, Step
     from shardsim.scenario import Scenario
-    from shardsim.timeline import Timeline, Track
+    from shardsim.timeline import Timeline
 
 __all__ = [
     "Run",
@@ -324,7 +324,7 @@ def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
         planned: Its plan, where it is there already.
     """
     plan = plan_scenario(scenario) if planned is None else planned
-    alone = _Alone(plan)
+    alone = Alone(plan)
     try:
         done, considered, timeline = overlapped(plan, scenario.options)
     except PlanError as error:
@@ -347,43 +347,7 @@ def run_scenario(scenario: Scenario, planned: Plan | None = None) -> Run:
     return Run(scenario, done, timeline, tuple(steps), _totals(done, timeline, alone), considered)
 
 
-class _Alone:
-    """The steps of a plan by themselves; equal ones are simulated once."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self._known: dict[object, Timeline] = {}
-
-    def timeline(self, step: Step) -> Timeline:
-        """One step, of this plan or of what is made of it."""
-        from shardsim.engine import simulate_step  # here, so that planning does not load it
-
-        key = _alike(step)
-        if key not in self._known:
-            self._known[key] = simulate_step(self.plan, step)
-        return self._known[key]
-
-    def in_turn(self) -> Seconds:
-        """One after the other."""
-        return sum((self.timeline(step).makespan for step in self.plan.steps), Fraction(0))
-
-    def busiest(self) -> Seconds:
-        """How long the busiest core or link is busy with all of them."""
-        busy: dict[Track, Seconds] = {}
-        steps = {_alike(step): step for step in self.plan.steps}
-        for key, count in Counter(map(_alike, self.plan.steps)).items():
-            timeline = self.timeline(steps[key])
-            for track in timeline.by_track:
-                busy[track] = busy.get(track, Fraction(0)) + count * timeline.busy(track)
-        return max(busy.values(), default=Fraction(0))
-
-
-def _alike(step: Step) -> object:
-    """What steps that take as long by themselves have in common."""
-    return step.call if isinstance(step, CollectiveStep) else step.seconds
-
-
-def _totals(plan: Plan, timeline: Timeline, alone: _Alone) -> Totals:
+def _totals(plan: Plan, timeline: Timeline, alone: Alone) -> Totals:
     chip = last_chip(timeline, plan.collectives)
     shares = Shares(*[Fraction(0)] * 4)
     if chip is not None:
