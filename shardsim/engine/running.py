@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.engine.prepared import Prepared
 from shardsim.engine.simulation import Simulation, place_of
 from shardsim.planner import CollectiveStep
 from shardsim.vocabulary import DimensionKind, LatencyModel, Overlap
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shardsim.call import Call
-    from shardsim.engine.simulation import Order, Programs, Shuffle
+    from shardsim.engine.prepared import Programs
+    from shardsim.engine.simulation import Order, Shuffle
     from shardsim.planner import Plan
     from shardsim.planner.steps import Step
     from shardsim.timeline import Timeline
@@ -54,15 +56,11 @@ def simulate(
         raise AssertionError("steps that are done together cannot follow each other")
     ahead = prefetch if in_order else None
     return Simulation(
-        plan.mesh.topology,
-        plan.steps,
+        Prepared(plan.mesh.topology, plan.steps, plan.latency_model, programs, plan.decomposed),
         plan.dependencies(ahead),
-        latency_model=plan.latency_model,
         overlap=overlap,
-        programs=programs,
         order=order,
         in_order=in_order,
-        decomposed=plan.decomposed,
         slowdown=slowdown,
         orders=_orders(plan, programs) if in_order else {},
     ).run()
@@ -70,16 +68,8 @@ def simulate(
 
 def simulate_step(plan: Plan, step: Step, programs: Programs | None = None) -> Timeline:
     """Simulates one step of a plan by itself: every chip starts it at once."""
-    return Simulation(
-        plan.mesh.topology,
-        (step,),
-        ((),),
-        latency_model=plan.latency_model,
-        overlap=Overlap.NONE,
-        programs=programs,
-        order=None,
-        in_order=False,
-    ).run()
+    prepared = Prepared(plan.mesh.topology, (step,), plan.latency_model, programs)
+    return Simulation(prepared, ((),), overlap=Overlap.NONE).run()
 
 
 def _orders(plan: Plan, programs: Programs | None) -> dict[int, Order]:
@@ -129,13 +119,6 @@ def simulate_calls(
     Raises:
         SimulationError: a deadlock; it says who waits for what.
     """
-    return Simulation(
-        topology,
-        calls,
-        ((),) * len(calls),
-        latency_model=latency_model,
-        overlap=Overlap.ASYNC,
-        programs=programs,
-        order=order,
-        in_order=False,
-    ).run()
+    prepared = Prepared(topology, calls, latency_model, programs)
+    nothing = ((),) * len(calls)
+    return Simulation(prepared, nothing, overlap=Overlap.ASYNC, order=order).run()

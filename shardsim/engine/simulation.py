@@ -10,44 +10,35 @@ of the program. Nothing here knows a closed form.
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import simpy
 
 from shardsim.call import Call
-from shardsim.collectives import StepProgram, has_switch_program, program_of
-from shardsim.collectives.attached import Work, attached_to
 from shardsim.engine.cores import Cores
+from shardsim.engine.prepared import Prepared, load_of
 from shardsim.engine.resources import Inbox, InOrder, Rank, Server
 from shardsim.errors import SimulationError
-from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
+from shardsim.planner import MatmulStep, SliceStep
 from shardsim.timeline import Activity, Core, Interval, Message, Timeline
 from shardsim.topology import spot
-from shardsim.vocabulary import Form, LatencyModel, Overlap
+from shardsim.vocabulary import Form, Overlap
 
 if TYPE_CHECKING:
-    from shardsim.collectives import Lane, Need, Send
-    from shardsim.collectives.attached import Attached
-    from shardsim.hardware import Link
+    from shardsim.collectives import Lane, Need, StepProgram
+    from shardsim.engine.prepared import Load
     from shardsim.planner.decomposition import Decomposition
-    from shardsim.planner.steps import Step
     from shardsim.timeline import Track
-    from shardsim.topology import Coordinate, Hop, Topology
-    from shardsim.units import Bytes, Seconds
+    from shardsim.topology import Coordinate, Hop
 
-__all__ = ["Order", "Programs", "Shuffle", "Simulation", "place_of"]
+__all__ = ["Order", "Shuffle", "Simulation", "place_of"]
 
 Process = Generator[simpy.Event, Any, None]
 Shuffle = Callable[[Sequence[Any]], Sequence[Any]]
 Order = Mapping["Track", Sequence[Rank]]
 """For each link, port or core the messages of a step in the order in which it serves them."""
-Load = tuple[int, int, int]
-"""A message's share of V: blocks (numerator, denominator), of so many; quicker than fractions."""
-Programs = Callable[[Call, "Coordinate"], StepProgram]
 Waiter = tuple[int, "Coordinate", tuple[int, int, int], int]
 """A step, a chip, what in it waits (a channel on which it sends, or one of the two below), and the
 number of the message or part."""
@@ -62,13 +53,6 @@ CORE = (-2, 0, 0)
 def place_of(message: Message) -> Rank:
     """What tells a message from others of its step."""
     return (message.number, *message.channel, *message.sender)
-
-
-def call_of(step: Step | Call) -> Call | None:
-    """The call of a step that is a collective."""
-    if isinstance(step, CollectiveStep):
-        return step.call
-    return step if isinstance(step, Call) else None
 
 
 class _Part:
@@ -102,7 +86,6 @@ class _Flight(NamedTuple):
     """A message on its way: its share of V, and the hops it takes."""
 
     step: int
-    call: Call
     load: Load
     message: Message
     counted: tuple[int, int, int]
@@ -114,53 +97,32 @@ class Simulation:
 
     def __init__(
         self,
-        topology: Topology,
-        steps: Sequence[Step | Call],
+        prepared: Prepared,
         dependencies: Sequence[Sequence[int]],
         *,
-        latency_model: LatencyModel,
         overlap: Overlap,
-        programs: Programs | None,
-        order: Shuffle | None,
-        in_order: bool,
-        decomposed: Sequence[Decomposition] = (),
+        order: Shuffle | None = None,
+        in_order: bool = False,
         slowdown: Fraction = Fraction(1),
         orders: Mapping[int, Order] | None = None,
     ) -> None:
-        self.topology = topology
-        self.steps = steps
-        self.latency_model = latency_model
+        self.prepared = prepared
+        self.steps = prepared.steps
         self.overlap = overlap
         self.dependencies = dependencies
-        self.programs = programs or program_of
         self.order = order or list
         self.env = simpy.Environment()
-        self.with_matmul = {pair.collective: pair for pair in decomposed}
-        self.with_collective = {pair.matmul: pair for pair in decomposed}
-        self.together = {frozenset((pair.collective, pair.matmul)) for pair in decomposed}
-        self.chips: list[Coordinate] = sorted(topology.coordinates())
         self.cores = Cores(self.env, slowdown)
         self.servers: dict[Track, Server] = {}
         self.parts: list[dict[Coordinate, _Part]] = [
-            {chip: _Part(self.env) for chip in self._participants(step)} for step in steps
+            {chip: _Part(self.env) for chip in chips} for chips in prepared.chips
         ]
-        self.routes: dict[tuple[int, Coordinate, int, int | None], tuple[Hop, ...]] = {}
-        self.ticks_per_second = self._common_denominator()
         self.in_order = in_order
         self.orders = orders or {}
-        self.requests = self._count_requests() if in_order else {}
+        self.requests = prepared.requests() if in_order else {}
         self.intervals: list[Interval] = []
         self.barriers: dict[int, simpy.Event] = {}
-        self.durations: dict[tuple[int, Load, int], tuple[int, int, Bytes]] = {}
         self.waiting: dict[Waiter, tuple[int, Need]] = {}
-
-    def _participants(self, step: Step | Call) -> list[Coordinate]:
-        """The chips that take part in a step, and switches that do."""
-        call = call_of(step)
-        if call is None:
-            return self.chips
-        hubs = call.group.hubs if has_switch_program(call.method) else ()
-        return [*sorted(call.group.chips), *sorted(hubs)]
 
     def run(self) -> Timeline:
         """Runs everything to its end.
@@ -179,23 +141,24 @@ class Simulation:
         self.env.run()
         if not all(part.done.triggered for parts in self.parts for part in parts.values()):
             raise self._deadlock()
-        real = set(self.chips)
+        real = set(self.prepared.everyone)
         activities = [
             Activity(index, chip, self._started(index, part), part.end)
             for index, parts in enumerate(self.parts)
             for chip, part in parts.items()
             if chip in real
         ]
-        return Timeline.in_whole_ticks(self.ticks_per_second, sorted(self.intervals), activities)
+        ticks = self.prepared.ticks_per_second
+        return Timeline.in_whole_ticks(ticks, sorted(self.intervals), activities)
 
     def _started(self, index: int, part: _Part) -> int:
         """When a chip begins a step: a collective that waits for its links, when it has them."""
-        call = call_of(self.steps[index])
+        call = self.prepared.calls[index]
         if call is None or part.begun is None:
             return part.start
-        return max(part.start, part.begun - self._ticks(call.launch))
+        return max(part.start, part.begun - self.prepared.ticks(call.launch))
 
-    # Ways and durations.
+    # Cores and links.
 
     def _server(self, track: Track) -> Server:
         if track not in self.servers:
@@ -209,118 +172,37 @@ class Simulation:
         orders = {i: self.orders[i][track] for i in steps if i in self.orders}
         return InOrder(self.env, steps, orders) if len(steps) > 1 or orders else Server(self.env)
 
-    def _route(self, index: int, chip: Coordinate, lane: Lane, send: Send) -> tuple[Hop, ...]:
-        """The hops of a message."""
-        call = call_of(self.steps[index])
-        assert call is not None
-        key = (index, chip, lane.channel.segment, send.offset)
-        if key not in self.routes:
-            self.routes[key] = call.way(chip, lane.channel.segment, send.offset)
-        return self.routes[key]
-
-    def _hops(self, index: int, call: Call) -> Iterator[tuple[Load, tuple[Hop, ...]]]:
-        """Of every message of a collective: its share of V, and the hops it takes."""
-        for chip in self.parts[index]:
-            program = self._program(index, call, chip)
-            for lane in program.lanes:
-                for send in lane.sends:
-                    yield _load(send, program), self._route(index, chip, lane, send)
-
-    def _program(self, index: int, call: Call, chip: Coordinate) -> StepProgram:
-        """The step program of a chip."""
-        if index in self.with_matmul:
-            return self._attached(index, chip).program
-        return self.programs(call, chip)
-
-    def _attached(self, index: int, chip: Coordinate) -> Attached:
-        """The step program of a chip, with the matmul that goes with it."""
-        pair, call = self.with_matmul[index], call_of(self.steps[index])
-        assert call is not None
-        return attached_to(call, chip, pair.form, pair.parts)
-
-    def _common_denominator(self) -> int:
-        denominators = {1}
-        for index, step in enumerate(self.steps):
-            call = call_of(step)
-            if isinstance(step, MatmulStep):
-                denominators.add(self._work_seconds(index, step).denominator)
-            if call is None:
-                continue
-            denominators.add(call.launch.denominator)
-            seen = {
-                (load, id(hop.link)): hop.link
-                for load, hops in self._hops(index, call)
-                for hop in hops
-            }
-            for (load, _), link in seen.items():
-                denominators.add(link.latency.denominator)
-                denominators.add(_transfer(call, load, link).denominator)
-        return math.lcm(*denominators)
-
-    def _count_requests(self) -> dict[Track, Counter[int]]:
-        """How often each step will use each core and link."""
-        requests: defaultdict[Track, Counter[int]] = defaultdict(Counter)
-        for index, step in enumerate(self.steps):
-            call = call_of(step)
-            if isinstance(step, MatmulStep):
-                for chip in self.parts[index]:
-                    requests[Core(chip)][index] += len(self._works(index, chip))
-            elif call is not None:
-                for _, hops in self._hops(index, call):
-                    for hop in hops:
-                        for track in hop.tracks:
-                            requests[track][index] += 1
-        return requests
-
-    def _works(self, index: int, chip: Coordinate) -> tuple[Work, ...]:
-        """The parts in which a chip does a matmul."""
-        if index in self.with_collective:
-            return self._attached(self.with_collective[index].collective, chip).works
-        return (Work(0),)
-
-    def _work_seconds(self, index: int, step: MatmulStep) -> Seconds:
-        """What each of them takes."""
-        pair = self.with_collective.get(index)
-        return step.seconds if pair is None else pair.part_seconds
-
-    def _ticks(self, seconds: Fraction) -> int:
-        ticks = seconds * self.ticks_per_second
-        assert ticks.denominator == 1
-        return ticks.numerator
-
     # Processes.
 
     def _processes(self, index: int, chip: Coordinate) -> list[Process]:
         step, part = self.steps[index], self.parts[index][chip]
-        call = call_of(step)
         match step:
             case SliceStep():
                 processes = [self._slice(index, chip)]
             case MatmulStep():
                 processes = [self._multiply(index, chip, step)]
             case _:
-                assert call is not None
-                program = self._program(index, call, chip)
-                processes = [self._send(index, chip, call, program, lane) for lane in program.lanes]
+                program = self.prepared.program(index, chip)
+                processes = [self._send(index, chip, program, lane) for lane in program.lanes]
                 processes.append(self._receive(index, chip, program))
         part.pending = len(processes)
-        return [self._begin(index, chip, call), *processes]
+        return [self._begin(index, chip), *processes]
 
-    def _begin(self, index: int, chip: Coordinate, call: Call | None) -> Process:
+    def _begin(self, index: int, chip: Coordinate) -> Process:
         """Waits for the step's inputs; then the chip takes part in it."""
-        part = self.parts[index][chip]
+        part, call = self.parts[index][chip], self.prepared.calls[index]
         if self.overlap is Overlap.NONE:
             yield self._barrier(index)
         else:
             earlier = [
-                (self.parts[i][chip], {i, index} in self.together)
+                (self.parts[i][chip], self.prepared.are_together(i, index))
                 for i in self.dependencies[index]
                 if chip in self.parts[i]
             ]
             yield self.env.all_of([p.ready if alike else p.value for p, alike in earlier])
         part.start = self._now()
-        if call is not None and call.launch and index not in self.with_matmul:
-            yield self.env.timeout(self._ticks(call.launch))
+        if call is not None and call.launch and index not in self.prepared.with_matmul:
+            yield self.env.timeout(self.prepared.ticks(call.launch))
         part.ready.succeed()
 
     def _barrier(self, index: int) -> simpy.Event:
@@ -339,10 +221,10 @@ class Simulation:
     def _multiply(self, index: int, chip: Coordinate, step: MatmulStep) -> Process:
         """All at once, or each part when the messages that it needs are here."""
         part, track = self.parts[index][chip], Core(chip)
-        core, ticks = self._server(track), self._ticks(self._work_seconds(index, step))
-        pair = self.with_collective.get(index)
+        core, ticks = self._server(track), self.prepared.work_ticks(index, step)
+        pair = self.prepared.with_collective.get(index)
         yield part.ready
-        for number, work in enumerate(self._works(index, chip)):
+        for number, work in enumerate(self.prepared.works(index, chip)):
             if pair is not None:
                 yield from self._arrived(
                     pair.collective, chip, work.needs, (index, chip, CORE, number)
@@ -364,9 +246,10 @@ class Simulation:
         """
         if pair is None:
             return
-        inbox, call = self.parts[pair.matmul][chip].inbox, call_of(self.steps[pair.collective])
-        if pair.form is Form.CHUNKS and call is not None and call.launch:
-            launched = self.env.timeout(self._ticks(call.launch))
+        inbox = self.parts[pair.matmul][chip].inbox
+        launch = self.prepared.call(pair.collective).launch
+        if pair.form is Form.CHUNKS and launch:
+            launched = self.env.timeout(self.prepared.ticks(launch))
             assert launched.callbacks is not None
             launched.callbacks.append(lambda _: inbox.put(CORE))
         else:
@@ -383,29 +266,26 @@ class Simulation:
                 yield inbox.wait(need.channel, need.count)
                 del self.waiting[waiter]
 
-    def _send(
-        self, index: int, chip: Coordinate, call: Call, program: StepProgram, lane: Lane
-    ) -> Process:
+    def _send(self, index: int, chip: Coordinate, program: StepProgram, lane: Lane) -> Process:
         """Sends a lane's messages in order: when what one needs is here and the link is free."""
-        part = self.parts[index][chip]
+        part, launch = self.parts[index][chip], self.prepared.call(index).launch
         channel = (*lane.channel,)
-        pair = self.with_matmul.get(index)
-        attached = None if pair is None else self._attached(index, chip)
+        pair = self.prepared.with_matmul.get(index)
+        attached = None if pair is None else self.prepared.attached(index, chip)
         yield part.ready
         for number, send in enumerate(lane.sends):
             yield from self._arrived(index, chip, send.needs, (index, chip, channel, number))
             if pair is not None and attached is not None:
                 works = self.parts[pair.matmul][chip].inbox
                 yield works.wait(CORE, attached.waits(lane.channel, number))
-                if call.launch and pair.form is not Form.CHUNKS:  # each message by itself
-                    yield self.env.timeout(self._ticks(call.launch))
+                if launch and pair.form is not Form.CHUNKS:  # each message by itself
+                    yield self.env.timeout(self.prepared.ticks(launch))
             flight = _Flight(
                 index,
-                call,
-                _load(send, program),
+                load_of(send, program),
                 Message(chip, channel, number),
                 send.counted or lane.channel,
-                self._route(index, chip, lane, send),
+                self.prepared.route(index, chip, lane, send),
             )
             latency = yield from self._hop(flight, 0)
             self._go_on(flight, latency)
@@ -426,7 +306,7 @@ class Simulation:
             self._under_way(flight.step, message.sender)
         if hop is flight.hops[-1]:
             self._under_way(flight.step, hop.to)
-        held, latency, size = self._durations(flight, hop)
+        held, latency, size = self.prepared.durations(flight.step, flight.load, hop.link)
         yield self.env.timeout(held)
         end = self._now()
         for track in hop.tracks:
@@ -461,24 +341,14 @@ class Simulation:
             yield self.env.timeout(latency)
         self.parts[flight.step][flight.hops[-1].to].inbox.put(flight.counted)
 
-    def _durations(self, flight: _Flight, hop: Hop) -> tuple[int, int, Bytes]:
-        """Ticks for which a message holds its link, ticks from then to its arrival, its bytes."""
-        key = (flight.step, flight.load, id(hop.link))
-        if key not in self.durations:
-            transfer = self._ticks(_transfer(flight.call, flight.load, hop.link))
-            latency = self._ticks(hop.link.latency)
-            if self.latency_model is LatencyModel.FLOOR:
-                transfer, latency = max(transfer, latency), 0
-            self.durations[key] = transfer, latency, flight.call.size * _share(flight.load)
-        return self.durations[key]
-
     def _receive(self, index: int, chip: Coordinate, program: StepProgram) -> Process:
         """The result is here when every message has arrived, and the chip's own part is done."""
         part = self.parts[index][chip]
         yield part.ready
         yield from self._arrived(index, chip, program.receives, (index, chip, RECEIVER, 0))
-        if index in self.with_matmul and self.with_matmul[index].matmul < index:
-            yield self.parts[self.with_matmul[index].matmul][chip].value
+        pair = self.prepared.with_matmul.get(index)
+        if pair is not None and pair.matmul < index:
+            yield self.parts[pair.matmul][chip].value
         part.value.succeed()
         self._finish(part, chip)
 
@@ -506,8 +376,7 @@ class Simulation:
     def _describe(self, waiter: Waiter, index: int, need: Need) -> str:
         """Who waits for messages of step `index`, for what, and how many have come."""
         own, chip, channel, number = waiter
-        step, call = self.steps[own], call_of(self.steps[index])
-        assert call is not None
+        step, call = self.steps[own], self.prepared.call(index)
         text = call.kind.value if isinstance(step, Call) else step.text
         who = f"chip {spot(chip)} in {text}"
         match channel:
@@ -520,19 +389,6 @@ class Simulation:
         here = self.parts[index][chip].inbox.arrived[need.channel]
         way = _way(call, need.channel)
         return f"{who} waits {what}: {here} of {need.count} messages have come on {way}"
-
-
-def _load(send: Send, program: StepProgram) -> Load:
-    return send.size.numerator, send.size.denominator, program.blocks
-
-
-def _share(load: Load) -> Fraction:
-    return Fraction(load[0], load[1] * load[2])
-
-
-def _transfer(call: Call, load: Load, link: Link) -> Fraction:
-    """Seconds that a message takes on a link, latency apart."""
-    return _share(load) * call.size / (link.one_way_bandwidth * call.efficiency)
 
 
 def _way(call: Call, channel: tuple[int, int, int]) -> str:

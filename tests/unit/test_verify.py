@@ -166,7 +166,7 @@ def test_a_step_program_that_stops_is_found() -> None:
 
 
 def test_a_wrong_step_program_stops_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shardsim.engine.simulation.program_of", too_little)
+    monkeypatch.setattr("shardsim.engine.prepared.program_of", too_little)
     result = command("verify", "ring-of-8", "--cases", "12")
     assert result.code == 1
     assert "simulated = closed form: FAILS" in result.out
@@ -488,7 +488,7 @@ def test_several_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_counterexamples_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shardsim.catalogue.names_of", lambda _: ["ring-of-8", "v5e-row-of-8"])
-    monkeypatch.setattr("shardsim.engine.simulation.program_of", too_little)
+    monkeypatch.setattr("shardsim.engine.prepared.program_of", too_little)
     result = command("verify", "--cases", "6")
     assert result.code == 1
     assert "ring of 8: simulated = closed form: FAILS" in result.out
