@@ -7,6 +7,7 @@ source.
     fields.py       types of fields of these files
     curves.py       measured collectives
     nodes.py        GPU nodes
+    generations.py  generations of TPU, and which dimensions of their slices wrap
     slices.py       several slices of TPUs
     chips.py        the form of a chip's file, and the chips
     shapes.py       what CHIP:SHAPE means

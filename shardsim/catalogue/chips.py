@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 
 from shardsim.catalogue.curves import CollectivesForm, read_curves
 from shardsim.catalogue.fields import Flag
+from shardsim.catalogue.generations import Generation, WrapRule
 from shardsim.catalogue.nodes import Node
 from shardsim.catalogue.shipped import data_folder
 from shardsim.documents import Document, Record, nearest, read_document, validate
 from shardsim.documents.fields import Count, DtypeWord, Latency, Peak, Rate, Size
 from shardsim.errors import InputError, NotYetError, Place, TopologyError
 from shardsim.hardware import Calibration, Chip, Link
-from shardsim.topology import Generation, WrapRule
 
 __all__ = ["chip_names", "chips", "chips_like", "generation_of", "gpu_names"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from shardsim.catalogue.generations import CUBE, Generation, WrapRule, fits
 from shardsim.errors import Place, TopologyError
-from shardsim.topology import CUBE, Generation, WrapRule, fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

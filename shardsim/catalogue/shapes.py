@@ -6,10 +6,11 @@ import math
 import re
 
 from shardsim.catalogue.chips import chips, generation_of
+from shardsim.catalogue.generations import Generation, slice_topology
 from shardsim.catalogue.nodes import Node, in_nodes, node_topology
 from shardsim.catalogue.slices import slices_topology
 from shardsim.errors import InputError, NotYetError, Place, Source, TopologyError
-from shardsim.topology import Generation, Topology, slice_topology
+from shardsim.topology import Topology
 from shardsim.units import parse_count
 
 __all__ = ["TWISTED", "is_chip", "shape_example", "shaped_topology"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from shardsim.catalogue.generations import Generation, slice_topology
 from shardsim.catalogue.nodes import MOST_CHIPS, switch
 from shardsim.errors import TopologyError
-from shardsim.topology import Generation, Topology, slice_topology
+from shardsim.topology import Topology
 from shardsim.units import format_rate
 
 __all__ = ["slices_topology"]

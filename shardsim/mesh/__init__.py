@@ -7,6 +7,7 @@ cutting.py      the parts of dimensions under an axis, cut for parts of that axi
 permutation.py  which chip sends to which in a permute, and what the links carry
 lying.py        how a segment lies on links that are not alike, or in an order of chips
 pieces.py       the text of a layout: `x`, `x+y`, `y:(4)4`
+layout.py       axes on the dimensions that a layout names
 orders.py       chips in an order that somebody gives: a list, a snake, a ring
 laying.py       from sizes and a layout to a mesh
 """

@@ -12,6 +12,7 @@ import pytest
 import shardsim.catalogue.shipped as shipped_module
 from shardsim.catalogue import chips, data_folder, find_topology, generation_of, names_of
 from shardsim.catalogue.clouds import shape_of
+from shardsim.catalogue.generations import Generation, WrapRule, fits
 from shardsim.documents import read_document
 from shardsim.errors import (
     InputError,
@@ -22,7 +23,6 @@ from shardsim.errors import (
     Source,
     TopologyError,
 )
-from shardsim.topology import Generation, WrapRule, fits
 from shardsim.vocabulary import DimensionKind, Dtype
 
 T, G = 10**12, 10**9

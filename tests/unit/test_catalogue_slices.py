@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardsim.catalogue import chips, data_folder, find_topology
+from shardsim.catalogue.generations import Generation
 from shardsim.documents import read_document
 from shardsim.errors import InputError, NotYetError, QuantityError, Source, TopologyError
-from shardsim.topology import Generation
 from shardsim.vocabulary import DimensionKind
 
 # chip: bytes/s of a chip's share of the network between slices

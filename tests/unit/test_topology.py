@@ -7,19 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from shardsim.catalogue.generations import Generation, WrapRule, fits, slice_topology
 from shardsim.errors import TopologyError
 from shardsim.hardware import Calibration, Curve, Link
 from shardsim.timeline import Port
-from shardsim.topology import (
-    Coordinate,
-    Dimension,
-    Generation,
-    LinkKey,
-    Topology,
-    WrapRule,
-    fits,
-    slice_topology,
-)
+from shardsim.topology import Coordinate, Dimension, LinkKey, Topology
 from shardsim.vocabulary import CollectiveKind, DimensionKind
 from tests.machines import CHIP, LINK, machine
 
