@@ -2,14 +2,63 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from shardsim.errors import TopologyError
 from shardsim.units import Bytes, BytesPerSecond, FlopsPerSecond, Seconds
-from shardsim.vocabulary import CallKind, Dtype
+from shardsim.vocabulary import CallKind, ChannelKind, Dtype
 
-__all__ = ["Calibration", "Chip", "Curve", "Link"]
+__all__ = ["Calibration", "Channel", "Chip", "Curve", "Link", "VectorUnit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A way by which bytes come to one chip's units.
+
+    Attributes:
+        kind: Which.
+        bandwidth: Bytes/s of one chip by it: read and written together (on the chip, HBM, PCIe each
+            way), or what the book calls W (ICI: one axis, both directions; NVLink and NICs: one
+            way).
+        capacity: Bytes behind it, where it is a memory of the chip.
+        note: What the bandwidth is of: `one axis, both ways`.
+    """
+
+    kind: ChannelKind
+    bandwidth: BytesPerSecond
+    capacity: Bytes | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorUnit:
+    """The units that do not multiply matrices: ALUs of a TPU's VPU, CUDA cores of a GPU.
+
+    Attributes:
+        cores: TensorCores or streaming multiprocessors of a chip.
+        per_core: ALUs of a core, as a product: (4, 8, 128) are 4 in each of 8 x 128 lanes.
+        clock: Cycles/s.
+
+    >>> unit = VectorUnit(cores=2, per_core=(4, 8, 128), clock=Fraction(1_750_000_000))
+    >>> unit.alus, float(unit.flops_per_second)
+    (8192, 14336000000000.0)
+    """
+
+    cores: int
+    per_core: tuple[int, ...]
+    clock: Fraction
+
+    @property
+    def alus(self) -> int:
+        """How many there are on a chip; each does one operation a cycle."""
+        return self.cores * math.prod(self.per_core)
+
+    @property
+    def flops_per_second(self) -> FlopsPerSecond:
+        """FLOP/s of a chip, an operation a cycle and ALU."""
+        return self.alus * self.clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +71,12 @@ class Chip:
         hbm_bandwidth: Bytes/s between HBM and the chip.
         hbm_capacity: Bytes of HBM.
         title: For people: `TPU v5e`.
+        channels: By which other ways bytes come to it, as far as there are figures.
+        vector_unit: What else computes, where there is a figure.
+        matrix_unit: Rows and columns of its matrix unit, where there is a figure.
+        price: USD for an hour, where there is a figure.
+        cores: TensorCores or streaming multiprocessors, where there is a figure.
+        like: The chip of the catalogue that it is, or from which only some figures differ.
     """
 
     name: str
@@ -29,6 +84,39 @@ class Chip:
     hbm_bandwidth: BytesPerSecond
     hbm_capacity: Bytes
     title: str = ""
+    channels: tuple[Channel, ...] = ()
+    vector_unit: VectorUnit | None = None
+    matrix_unit: tuple[int, int] | None = None
+    price: Fraction | None = None
+    cores: int | None = None
+    like: str = ""
+
+    @property
+    def ladder(self) -> tuple[Channel, ...]:
+        """All channels, HBM among them, the fastest first."""
+        hbm = Channel(
+            kind=ChannelKind.HBM, bandwidth=self.hbm_bandwidth, capacity=self.hbm_capacity
+        )
+        return tuple(sorted((*self.channels, hbm), key=lambda one: -one.bandwidth))
+
+    def channel(self, kind: ChannelKind) -> Channel:
+        """The channel of a kind.
+
+        Raises:
+            TopologyError: the chip has no figure for it; nothing is substituted.
+        """
+        for one in self.ladder:
+            if one.kind is kind:
+                return one
+        raise self.no_channel(kind)
+
+    def no_channel(self, kind: ChannelKind) -> TopologyError:
+        """The fault of a channel that the chip has no figure for."""
+        names = ", ".join(one.kind.value for one in self.ladder)
+        return TopologyError(
+            f"chip {self.name} has no figure for {kind.label}; it has {names}",
+            "choose one of these, or give the chip a figure of its own in a topology file",
+        )
 
     def peak(self, dtype: Dtype) -> FlopsPerSecond:
         """FLOP/s of a matmul in `dtype`.

@@ -17,7 +17,7 @@ from shardsim.errors import TopologyError
 from shardsim.hardware import Calibration, Chip, Link
 from shardsim.timeline import LinkDirection, Port
 from shardsim.units import number
-from shardsim.vocabulary import DimensionKind
+from shardsim.vocabulary import ChannelKind, DimensionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +58,7 @@ class Dimension:
 
     A ring of 2 has two cables between its chips; with one cable it is a line. The link of a switch
     is one port of one chip, one way; its latency is from chip to chip. `reduces`: it can add.
+    `channel`: what its links are called.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Dimension:
     link: Link
     reason: str = "as given"
     reduces: bool = False
+    channel: ChannelKind = ChannelKind.NETWORK
 
     @property
     def directed_links(self) -> int:

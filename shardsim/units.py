@@ -21,6 +21,7 @@ __all__ = [
     "Seconds",
     "exact",
     "format_bytes",
+    "format_capacity",
     "format_flops",
     "format_rate",
     "format_seconds",
@@ -41,7 +42,7 @@ MOST_DIGITS = 60
 LONG_BITS = 1000
 
 _SI = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50}
 
 UNITS: dict[str, dict[str, Fraction]] = {
     "bytes": {
@@ -54,6 +55,13 @@ UNITS: dict[str, dict[str, Fraction]] = {
         for prefix, power in _SI.items()
         for unit in ("FLOP/s", "OP/s")
     },
+    "FLOP": {
+        f"{prefix}{unit}": Fraction(10) ** power
+        for prefix, power in _SI.items()
+        for unit in ("FLOP", "OP")
+    },
+    "Hz": {f"{prefix}Hz": Fraction(10) ** power for prefix, power in _SI.items()},
+    "USD/h": {"USD/h": Fraction(1)},
     "seconds": {
         "s": Fraction(1),
         "ms": Fraction(1, 10**3),
@@ -104,7 +112,8 @@ def parse_quantity(
 
     Args:
         value: `45e9`, `"45 GB/s"`, `"16 GiB"`, `"1 us"`.
-        unit: A key of `UNITS`: "bytes", "bytes/s", "FLOP/s" or "seconds".
+        unit: A key of `UNITS`: "bytes", "bytes/s", "FLOP", "FLOP/s", "Hz", "USD/h" or
+            "seconds".
         place: Where the value stands, for the error.
         zero: Whether 0 is allowed.
 
@@ -117,7 +126,15 @@ def parse_quantity(
     Fraction(17179869184, 1)
     """
     known = UNITS[unit]
-    example = {"bytes": "16 GiB", "bytes/s": "45 GB/s", "FLOP/s": "197 TFLOP/s", "seconds": "1 us"}
+    example = {
+        "bytes": "16 GiB",
+        "bytes/s": "45 GB/s",
+        "FLOP": "1 TFLOP",
+        "FLOP/s": "197 TFLOP/s",
+        "Hz": "1.75 GHz",
+        "USD/h": "1.2 USD/h",
+        "seconds": "1 us",
+    }
     way_out = f"write a number in SI, or a number and a unit, such as {example[unit]}"
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise QuantityError(f"{value!r} is not a quantity in {unit}", way_out, place)
@@ -223,6 +240,19 @@ def format_bytes(value: Fraction | int) -> str:
     '33.6 MB'
     """
     return _prefixed(Fraction(value), _decimal("B"))
+
+
+def format_capacity(value: Fraction | int) -> str:
+    """A memory for people, in powers of ten and of two where those differ in what one reads.
+
+    >>> format_capacity(16 * 10**9), format_capacity(16 * 2**30), format_capacity(512)
+    ('16 GB = 14.9 GiB', '17.2 GB = 16 GiB', '512 B')
+    """
+    binary = [(Fraction(2) ** power, f"{prefix}B") for prefix, power in reversed(_BINARY.items())]
+    decimal = format_bytes(value)
+    if value < binary[-1][0]:
+        return decimal
+    return f"{decimal} = {_prefixed(Fraction(value), binary)}"
 
 
 def format_flops(value: Fraction | int) -> str:

@@ -8,6 +8,7 @@ from fractions import Fraction
 __all__ = [
     "Algorithm",
     "CallKind",
+    "ChannelKind",
     "CollectiveKind",
     "DimensionKind",
     "Dtype",
@@ -105,6 +106,36 @@ class TransferKind(StrEnum):
 
 
 CallKind = CollectiveKind | TransferKind
+
+
+class ChannelKind(StrEnum):
+    """By which way bytes come to a chip's units, the nearest first.
+
+    `vmem`, `l2`: on the chip. `hbm`: its own memory. `ici`, `nvlink`: other chips of the slice or
+    the node. `pcie`: its host. `dcn`, `infiniband`: other slices or nodes. `network`: a dimension
+    of a topology that a person describes.
+    """
+
+    VMEM = "vmem"
+    L2 = "l2"
+    HBM = "hbm"
+    ICI = "ici"
+    NVLINK = "nvlink"
+    PCIE = "pcie"
+    DCN = "dcn"
+    INFINIBAND = "infiniband"
+    NETWORK = "network"
+
+    @property
+    def label(self) -> str:
+        """For people.
+
+        >>> ChannelKind.HBM.label, ChannelKind.NVLINK.label
+        ('HBM', 'NVLink')
+        """
+        words = {"nvlink": "NVLink", "pcie": "PCIe", "infiniband": "InfiniBand"}
+        named = words.get(self.value, self.value.upper())
+        return "network" if self is ChannelKind.NETWORK else named
 
 
 class DimensionKind(StrEnum):

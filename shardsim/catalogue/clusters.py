@@ -15,14 +15,14 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainValidator
 
-from shardsim.catalogue.chips import generation_of
 from shardsim.catalogue.curves import CollectivesForm, read_curves
 from shardsim.catalogue.fields import Flag, Share
-from shardsim.catalogue.nodes import MOST_CHIPS, Node
+from shardsim.catalogue.nodes import MOST_CHIPS
 from shardsim.catalogue.overrides import OverrideForm, overridden, unknown_keys
+from shardsim.catalogue.own import ChangedChip, OwnChip, catalogue_chip, changed_chip, own_chip
 from shardsim.catalogue.shapes import TWISTED
 from shardsim.documents import Document, Faults, Record, validate
-from shardsim.documents.fields import Count, DtypeWord, Latency, Peak, Rate, Size, words
+from shardsim.documents.fields import Count, Latency, Rate, words
 from shardsim.errors import InputError, NotYetError, ScenarioError, TopologyError
 from shardsim.hardware import Calibration, Chip, Link
 from shardsim.topology import Dimension, Topology
@@ -60,26 +60,10 @@ def _dimensions(value: object) -> object:
     return value
 
 
-def _peaks(value: object) -> object:
-    if value == {}:
-        raise TopologyError("flops_per_second is empty", "write it as {bf16: 200 TFLOP/s}")
-    return value
-
-
 def _links(value: object) -> int:
     if isinstance(value, bool) or str(value) not in ("1", "2"):
         raise ScenarioError(f"links must be 1 or 2; it is {str(value)!r}", "leave it out for 1")
     return int(str(value))
-
-
-class OwnChip(Record):
-    """A chip described in a topology file."""
-
-    name: str
-    title: str = ""
-    flops_per_second: Annotated[dict[DtypeWord, Peak], BeforeValidator(_peaks)]
-    hbm_bandwidth: Rate
-    hbm_capacity: Size
 
 
 class DimensionForm(Record):
@@ -104,7 +88,7 @@ class ClusterForm(Record):
     """The form of a topology file, but for its chip."""
 
     name: str = ""
-    chip: str | OwnChip
+    chip: str | OwnChip | ChangedChip
     dimensions: Dimensions
     overrides: tuple[OverrideForm, ...] = ()
     efficiency: Share = Fraction(1)
@@ -124,6 +108,12 @@ class ClusterOfOwnChip(ClusterForm):
     chip: OwnChip
 
 
+class ClusterOfChangedChip(ClusterForm):
+    """The form of a topology file whose chip differs from one in the catalogue."""
+
+    chip: ChangedChip
+
+
 def cluster_topology(document: Document, default_name: str = "topology") -> Topology:
     """The topology that a document describes.
 
@@ -139,9 +129,7 @@ def cluster_topology(document: Document, default_name: str = "topology") -> Topo
     faults.errors += unknown_keys(document)
     is_misspelt = bool(faults.errors)
     document = _without_twist(document, faults)
-    own = isinstance(document.data, dict) and isinstance(document.data.get("chip"), dict)
-    kind: type[Cluster | ClusterOfOwnChip] = ClusterOfOwnChip if own else Cluster
-    form = faults.attempt(lambda: validate(document, kind, "the topology"))
+    form = faults.attempt(lambda: validate(document, _form_of(document), "the topology"))
     if form is None or is_misspelt:
         faults.raise_any()
     assert form is not None
@@ -154,6 +142,13 @@ def cluster_topology(document: Document, default_name: str = "topology") -> Topo
     assert grid is not None
     assert calibration is not None
     return replace(grid, chip=chip, calibration=calibration)
+
+
+def _form_of(document: Document) -> type[Cluster | ClusterOfOwnChip | ClusterOfChangedChip]:
+    chip = document.data.get("chip") if isinstance(document.data, dict) else None
+    if not isinstance(chip, dict):
+        return Cluster
+    return ClusterOfChangedChip if "like" in chip else ClusterOfOwnChip
 
 
 def _without_twist(document: Document, faults: Faults) -> Document:
@@ -190,23 +185,13 @@ def _grid(form: ClusterForm, document: Document, default_name: str) -> Topology:
 
 
 def _chip(form: ClusterForm, document: Document) -> Chip:
-    own = form.chip
-    if isinstance(own, str):
-        made = generation_of(own, document.place("chip"))
-        if isinstance(made, Node) and made.of:
-            raise TopologyError(
-                f"chip {made.chip.name} stands for measurements of a whole node",
-                f"write {made.of}, and what you measured under collectives",
-                document.place("chip"),
-            )
-        return made.chip
-    return Chip(
-        name=own.name,
-        title=own.title or own.name,
-        peaks=tuple(own.flops_per_second.items()),
-        hbm_bandwidth=own.hbm_bandwidth,
-        hbm_capacity=own.hbm_capacity,
-    )
+    said = form.chip
+    if isinstance(said, str):
+        return catalogue_chip(said, document, "chip")
+    at = document.at("chip")
+    if isinstance(said, ChangedChip):
+        return changed_chip(catalogue_chip(said.like, at, "like"), said, at)
+    return own_chip(said, at)
 
 
 def _dimension(form: DimensionForm, document: Document) -> Dimension:

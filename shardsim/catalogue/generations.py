@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.errors import TopologyError
 from shardsim.topology import Dimension, Topology
-from shardsim.vocabulary import DimensionKind
+from shardsim.vocabulary import ChannelKind, DimensionKind
 
 if TYPE_CHECKING:
     from shardsim.hardware import Chip, Link
@@ -110,7 +110,12 @@ def slice_topology(generation: Generation, shape: tuple[int, ...]) -> Topology:
         kind = DimensionKind.RING if wraps else DimensionKind.LINE
         dimensions.append(
             Dimension(
-                name=DIMENSION_NAMES[index], size=size, kind=kind, link=generation.link, reason=why
+                name=DIMENSION_NAMES[index],
+                size=size,
+                kind=kind,
+                link=generation.link,
+                reason=why,
+                channel=ChannelKind.ICI,
             )
         )
     return Topology(name=name, chip=generation.chip, dimensions=tuple(dimensions))

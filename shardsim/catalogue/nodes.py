@@ -13,7 +13,7 @@ from shardsim.errors import TopologyError
 from shardsim.hardware import Calibration, Chip, Link
 from shardsim.topology import Dimension, Topology
 from shardsim.units import format_rate
-from shardsim.vocabulary import DimensionKind
+from shardsim.vocabulary import ChannelKind, DimensionKind
 
 __all__ = ["MOST_CHIPS", "Node", "in_nodes", "node_topology", "switch"]
 
@@ -76,8 +76,11 @@ def node_topology(node: Node, shape: tuple[int, ...]) -> Topology:
     *nodes, gpus = shape
     of = "" if gpus == node.gpus else f"of a node of {node.gpus} "
     why = f"{gpus} GPUs {of}behind an NVLink switch"
-    inside = switch("gpu", gpus, node.link, why, reduces=node.reduces)
-    outside = [switch("node", count, node.nic, _nics(node, count, gpus)) for count in nodes]
+    inside = switch("gpu", gpus, node.link, why, ChannelKind.NVLINK, reduces=node.reduces)
+    outside = [
+        switch("node", count, node.nic, _nics(node, count, gpus), ChannelKind.INFINIBAND)
+        for count in nodes
+    ]
     return Topology(
         name=name,
         chip=node.chip,
@@ -86,7 +89,9 @@ def node_topology(node: Node, shape: tuple[int, ...]) -> Topology:
     )
 
 
-def switch(name: str, size: int, link: Link, why: str, *, reduces: bool = False) -> Dimension:
+def switch(
+    name: str, size: int, link: Link, why: str, channel: ChannelKind, *, reduces: bool = False
+) -> Dimension:
     """A dimension through a switch; with one chip it has no link.
 
     Args:
@@ -94,13 +99,21 @@ def switch(name: str, size: int, link: Link, why: str, *, reduces: bool = False)
         size: How many are joined.
         link: One port, one way.
         why: The reason, for people.
+        channel: What its links are called.
         reduces: Whether the switch can add.
     """
     if size == 1:
         alone = f"1 {name}: no link"
-        return Dimension(name=name, size=1, kind=DimensionKind.LINE, link=link, reason=alone)
+        kind = DimensionKind.LINE
+        return Dimension(name=name, size=1, kind=kind, link=link, reason=alone, channel=channel)
     return Dimension(
-        name=name, size=size, kind=DimensionKind.SWITCH, link=link, reason=why, reduces=reduces
+        name=name,
+        size=size,
+        kind=DimensionKind.SWITCH,
+        link=link,
+        reason=why,
+        reduces=reduces,
+        channel=channel,
     )
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 
-from shardsim.catalogue.chips import chips, generation_of
+from shardsim.catalogue.chips import alone_error, chips, generation_of
 from shardsim.catalogue.generations import Generation, slice_topology
+from shardsim.catalogue.making import Alone, Made
 from shardsim.catalogue.nodes import Node, in_nodes, node_topology
 from shardsim.catalogue.slices import slices_topology
 from shardsim.errors import InputError, NotYetError, Place, Source, TopologyError
 from shardsim.topology import Topology
 from shardsim.units import parse_count
 
-__all__ = ["TWISTED", "is_chip", "shape_example", "shaped_topology"]
+__all__ = ["TWISTED", "is_chip", "joined_by_hand", "shape_example", "shaped_topology"]
 
 TWISTED = (
     "a twisted torus is not supported: it joins the ends of a dimension with an offset along "
@@ -33,7 +34,10 @@ def shaped_topology(source: Source) -> Topology:
     head, _, shape = source.text.partition(":")
     number, star, word = head.rpartition("*")
     start = len(number) + len(star)
-    made = _chip(word, source, source.place(start, start + max(1, len(word))))
+    here = source.place(start, start + max(1, len(word)))
+    made = _chip(word, source, here)
+    if isinstance(made, Alone):
+        raise alone_error(made, joined_by_hand(made), here)
     place = source.place(0, max(1, len(number)))
     count = parse_count(number, "the number of slices", place) if star else 1
     sizes = _sizes(shape, source, len(head) + 1, made)
@@ -49,7 +53,16 @@ def shaped_topology(source: Source) -> Topology:
         raise error.at(source.place(len(head) + 1, len(source.text))) from None
 
 
-def shape_example(made: Generation | Node) -> str:
+def joined_by_hand(made: Alone) -> str:
+    """What to do to have several chips that the catalogue has no network of."""
+    name = made.chip.name
+    return (
+        f"describe them in a YAML file, with chip: {name} and a dimension of kind switch; "
+        f"one alone: shardsim show {name}, shardsim roofline --on {name}"
+    )
+
+
+def shape_example(made: Made) -> str:
     """A shape of a chip that is always there."""
     return str(made.gpus) if isinstance(made, Node) else "4x4"
 
@@ -63,7 +76,7 @@ def is_chip(word: str, place: Place | None = None) -> bool:
     return True
 
 
-def _chip(word: str, source: Source, place: Place) -> Generation | Node:
+def _chip(word: str, source: Source, place: Place) -> Made:
     try:
         return generation_of(word, place)
     except TopologyError:
@@ -80,7 +93,7 @@ def _joined() -> list[str]:
     return [name for name, made in chips().items() if isinstance(made, Generation) and made.dcn]
 
 
-def _sizes(shape: str, source: Source, start: int, made: Generation | Node) -> tuple[int, ...]:
+def _sizes(shape: str, source: Source, start: int, made: Made) -> tuple[int, ...]:
     """The sizes of a shape, which starts at a character of the source."""
     twist = re.search(r"[_-]?\s*((?:un)?twisted)\s*$", shape, re.IGNORECASE)
     if twist is not None:

@@ -7,6 +7,7 @@ from shardsim.catalogue.nodes import MOST_CHIPS, switch
 from shardsim.errors import TopologyError
 from shardsim.topology import Topology
 from shardsim.units import format_rate
+from shardsim.vocabulary import ChannelKind
 
 __all__ = ["slices_topology"]
 
@@ -42,5 +43,5 @@ def slices_topology(
     return Topology(
         name=name,
         chip=one.chip,
-        dimensions=(switch("slice", count, generation.dcn, why), *one.dimensions),
+        dimensions=(switch("slice", count, generation.dcn, why, ChannelKind.DCN), *one.dimensions),
     )

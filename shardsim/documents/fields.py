@@ -1,6 +1,7 @@
 """Types of a record's fields: quantities, counts and words.
 
-A rate below 1 MB/s and a latency above 1 s are refused: they are numbers whose unit was forgotten.
+A rate below 1 MB/s, a clock below 1 MHz and a latency above 1 s are refused: they are numbers whose
+unit was forgotten.
 """
 
 from __future__ import annotations
@@ -28,10 +29,24 @@ from shardsim.units import (
 )
 from shardsim.vocabulary import Dtype
 
-__all__ = ["Count", "DtypeWord", "Latency", "Peak", "Rate", "Size", "dtype_of", "words"]
+__all__ = [
+    "Clock",
+    "Count",
+    "Counts",
+    "DtypeWord",
+    "Latency",
+    "Peak",
+    "Price",
+    "Rate",
+    "Size",
+    "dtype_of",
+    "words",
+]
 
 SLOWEST_RATE = Fraction(10**6)
 LONGEST_LATENCY = Fraction(1)
+SLOWEST_CLOCK = Fraction(10**6)
+MOST_COUNTS = 4
 LARGEST_REPEATED = 10_000
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -56,6 +71,14 @@ def dtype_of(word: object, place: Place | None = None) -> Dtype:
 
 def _count(value: object, info: ValidationInfo) -> int:
     return parse_count(_written(value), info.field_name or "the number")
+
+
+def _counts(value: object, info: ValidationInfo) -> tuple[int, ...]:
+    name = info.field_name or "the list"
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_COUNTS:
+        why = f"{name} must be a list of 1 to {MOST_COUNTS} counts; it is {described(value)}"
+        raise ScenarioError(why, "write it as [8, 128]")
+    return tuple(parse_count(_written(one), f"a number of {name}") for one in value)
 
 
 def words(
@@ -90,6 +113,14 @@ def _rate(value: object) -> Fraction:
     return rate
 
 
+def _clock(value: object) -> Fraction:
+    clock = parse_quantity(_written(value), "Hz")
+    if clock < SLOWEST_CLOCK:
+        why = f"{float(clock):g} Hz is too slow to be meant"
+        raise QuantityError(why, _with_unit(value, "GHz", "1.75 GHz"))
+    return clock
+
+
 def _latency(value: object) -> Fraction:
     latency = parse_quantity(_written(value), "seconds", zero=True)
     if latency > LONGEST_LATENCY:
@@ -116,6 +147,9 @@ def _written(value: object) -> object:
 
 
 Count = Annotated[int, PlainValidator(_count)]
+Counts = Annotated[tuple[int, ...], PlainValidator(_counts)]
+Clock = Annotated[Fraction, PlainValidator(_clock)]
+Price = Annotated[Fraction, _quantity("USD/h")]
 Size = Annotated[Bytes, _quantity("bytes")]
 Rate = Annotated[BytesPerSecond, PlainValidator(_rate)]
 Peak = Annotated[FlopsPerSecond, _quantity("FLOP/s")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from shardsim.report.chips import machine_lines
 from shardsim.report.parts import (
     Sentence,
     axis_lines,
@@ -16,7 +17,7 @@ from shardsim.report.parts import (
     title,
 )
 from shardsim.topology import spot
-from shardsim.units import format_bytes, format_rate, format_seconds
+from shardsim.units import format_capacity, format_rate, format_seconds
 from shardsim.vocabulary import DimensionKind
 
 if TYPE_CHECKING:
@@ -59,8 +60,11 @@ def topology_report(topology: Topology, mesh: Mesh | None, *, laid: bool = False
     parts: list[RenderableType] = [
         Text(f"{topology.name}: {topology.size:,} x {chip.title or chip.name}", style="bold"),
         Text(f"  each: {peaks}"),
-        Text(f"        HBM {format_bytes(chip.hbm_capacity)} at {format_rate(chip.hbm_bandwidth)}"),
+        Text(
+            f"        HBM {format_capacity(chip.hbm_capacity)} at {format_rate(chip.hbm_bandwidth)}"
+        ),
         Text(f"  together: {_together(topology)}"),
+        *(Sentence(line) for line in machine_lines(topology)),
         title("Dimensions"),
         table,
     ]

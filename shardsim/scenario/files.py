@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from shardsim.catalogue import data_folder, names_of
@@ -12,6 +13,7 @@ from shardsim.errors import ScenarioError
 from shardsim.scenario.form import FileForm, ScenarioForm, StrategyForm
 from shardsim.scenario.loading import Scenario, scenario_of
 from shardsim.scenario.machine import option_marks
+from shardsim.scenario.merging import with_extents
 from shardsim.scenario.strategies import Comparison, comparison_of, one_strategy, strategy_names
 
 __all__ = ["is_shipped", "load_comparison", "load_scenario"]
@@ -55,11 +57,17 @@ def load_scenario(
     return scenario_of(_changed(document, changes), default, file.parent, form)
 
 
-def load_comparison(path: str | os.PathLike[str], **changes: str) -> Comparison:
+def load_comparison(
+    path: str | os.PathLike[str],
+    extents: Mapping[str, int] | None = None,
+    /,
+    **changes: str,
+) -> Comparison:
     """Reads a scenario file with `strategies`, found as by `load_scenario`.
 
     Args:
         path: The file.
+        extents: Of dimensions, in all strategies, whatever the file or a strategy says.
         changes: Texts as on the command line that stand in for what the base of the file says; a
             key that a strategy sets itself stays.
 
@@ -77,7 +85,7 @@ def load_comparison(path: str | os.PathLike[str], **changes: str) -> Comparison:
             f"to run it: shardsim run {path}; or give it some: strategies: "
             "{one: {program: ...}, other: {program: ...}}",
         )
-    changed = _changed(document, changes)
+    changed = with_extents(_changed(document, changes), extents or {})
     return comparison_of(changed, file.stem, file.parent, frozenset(changes))
 
 

@@ -6,14 +6,14 @@ value keeps its place in the file.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import replace
 
-from shardsim.documents import Document, Mark
-from shardsim.errors import Place, Source
+from shardsim.documents import Document, Mark, nearest
+from shardsim.errors import Place, ScenarioError, Source
 from shardsim.scenario.pairs import read_pairs
 
-__all__ = ["MERGED", "base_without", "merged", "named"]
+__all__ = ["MERGED", "base_without", "merged", "named", "with_extents"]
 
 MERGED = ("dims", "dtype")
 
@@ -73,6 +73,45 @@ def base_without(
     kept = own if isinstance(own, dict) else {}
     left = {name: value for name, value in said.items() if name in used or name in kept}
     return replace(part, data={**part.data, key: left})
+
+
+def with_extents(document: Document, extents: Mapping[str, int]) -> Document:
+    """The document of a file with other extents wherever it or a strategy has the dimensions.
+
+    Raises:
+        ScenarioError: nothing has one of the dimensions.
+
+    >>> file = Document({"dims": "I=64,J=64", "strategies": {"wide": {"dims": {"J": 128}}}})
+    >>> found = with_extents(file, {"J": 256}).data
+    >>> found["dims"], found["strategies"]["wide"]["dims"]
+    ({'I': '64', 'J': 256}, {'J': 256})
+    """
+    if not extents:
+        return document
+    known: dict[str, None] = {}
+    document = _said(named(document, "dims"), extents, known)
+    strategies = document.data.get("strategies")
+    for name in strategies if isinstance(strategies, dict) else ():
+        if not isinstance(strategies[name], dict):
+            continue
+        own = _said(named(document.at("strategies", name), "dims"), extents, known)
+        data = {**document.data, "strategies": {**document.data["strategies"], name: own.data}}
+        document = replace(document, data=data, marks=own.marks)
+    for name in extents:
+        if name not in known:
+            why = f"the file has no dimension {name}; it has {', '.join(known) or 'none'}"
+            raise ScenarioError(why, nearest(name, known) or "name one of them")
+    return document
+
+
+def _said(document: Document, extents: Mapping[str, int], known: dict[str, None]) -> Document:
+    """One mapping with other extents where it says some; the dimensions of it become known."""
+    dims = document.data.get("dims")
+    if not isinstance(dims, dict):
+        return document
+    known.update(dict.fromkeys(dims))
+    changed = {name: extents.get(name, value) for name, value in dims.items()}
+    return replace(document, data={**document.data, "dims": changed})
 
 
 def named(document: Document, key: str) -> Document:

@@ -74,7 +74,7 @@ OPTIONS = [
     ((*DIMS, "--on", "v5e:4x-4"), "a size of the shape must be a whole num", "--topology:1:7"),
     ((*DIMS, "--on", "v5e:0x4"), "a size of the shape must be from 1 to 1e18", "--topology:1:5"),
     ((*DIMS, "--on", "v5e:4x4x4"), "v5e:4x4x4 has 3 dimensions; v5e slices", "--topology:1:5"),
-    ((*DIMS, "--on", "mi300x:8"), "the catalogue has no figures of the GPU", "--topology:1:1"),
+    ((*DIMS, "--on", "mi325x:8"), "the catalogue has no figures of the GPU", "--topology:1:1"),
     ((*DIMS, "--on", "h100:16"), "a node of h100 has 8 GPUs; h100:16 asks", "--topology:1:6"),
     ((*DIMS, "--on", "2*v4:4x4x4"), "the catalogue has no figure for the net", "--topology:1:6"),
     ((*DIMS, "--on", "v4:4x4x8_twisted"), "a twisted torus is not supported", "--topology:1:9"),

@@ -68,8 +68,8 @@ SCENARIOS = [
     ("v5e:4x4", "absent.yaml", "there is no topology file 'absent.yaml'; shipped: a100", "2:11"),
     (
         "v5e:4x4",
-        "mi300x:8",
-        "the catalogue has no figures of the GPU 'mi300x'; its GPUs are",
+        "mi325x:8",
+        "the catalogue has no figures of the GPU 'mi325x'; its GPUs are",
         "2:11",
     ),
     ("v5e:4x4", "h100:16", "a node of h100 has 8 GPUs; h100:16 asks for 16 in one", "2:16"),

@@ -199,9 +199,13 @@ def test_spellings_of_one_slice(reference: str) -> None:
         ("v5x:4x4", TopologyError, "there is no chip 'v5x'; the catalogue has v2, v3", 1, 3),
         ("http://x", TopologyError, "there is no chip 'http'", 1, 4),
         (":4", TopologyError, "there is no chip ''", 1, 1),
-        ("mi300x:8", NotYetError, "the catalogue has no figures of the GPU 'mi300x'", 1, 6),
+        ("mi325x:8", NotYetError, "the catalogue has no figures of the GPU 'mi325x'", 1, 6),
+        ("mi300x:8", NotYetError, "the catalogue has no figures of how several mi300x are", 1, 6),
+        ("v100", NotYetError, "the catalogue has no figures of how several v100 are joined", 1, 4),
+        ("v100-4", NotYetError, "the catalogue has no figures of how several v100 are", 1, 6),
+        ("2*v100:4", NotYetError, "the catalogue has no figures of how several v100 are", 3, 4),
         ("GB300_NVL72:72", NotYetError, "the catalogue has no figures of the GPU 'GB300", 1, 11),
-        ("H800", NotYetError, "the catalogue has no figures of the GPU 'H800'; its GPUs are", 1, 4),
+        ("GH200", NotYetError, "the catalogue has no figures of the GPU 'GH200'; its GPUs", 1, 5),
         ("H100", TopologyError, "chip H100 needs a shape", 1, 4),
         ("v5e", TopologyError, "chip v5e needs a shape", 1, 3),
         ("Ironwood", TopologyError, "chip Ironwood needs a shape", 1, 8),
@@ -360,6 +364,7 @@ def test_a_topology_is_its_own_reference() -> None:
         ("broken-ring-of-8", (8,), [R]),
         ("two-slices", (2, 4, 16), [S, L, R]),
         ("a100-2-nodes-shared-nic", (2, 8), [S, S]),
+        ("h100-superpod", (4, 32, 8), [S, S, S]),
     ],
 )
 def test_shipped_topologies(name: str, shape: tuple[int, ...], kinds: list[str]) -> None:
@@ -376,6 +381,9 @@ def test_every_shipped_topology_is_tested() -> None:
 
 
 def test_shipped_topologies_beside_what_they_change() -> None:
+    pod, nodes = find_topology("h100-superpod").dimensions, find_topology("h100:32x8").dimensions
+    assert [d.link for d in pod] == [nodes[0].link, nodes[0].link, nodes[1].link]
+    assert pod[2].reduces
     dcn, slice_ = find_topology("two-slices").dimensions[0], find_topology("2*v5e:4x16")
     assert dcn.link.one_way_bandwidth == slice_.dimensions[0].link.one_way_bandwidth / 2
     assert find_topology("two-slices").dimensions[1:] != slice_.dimensions[1:]  # reasons apart

@@ -18,6 +18,7 @@ from shardsim.vocabulary import DimensionKind, Dtype
 
 T, G = 10**12, 10**9
 BOOK = "How to Scale Your Model, GPU chapter (2026)"
+TRANSFORMERS = "How to Scale Your Model, transformers chapter (2026)"
 ROOFLINE = "How to Scale Your Model, roofline chapter (2026)"
 CALCULON = "calculon, systems/"
 FITTED = "fitted to tables measured by aiconfigurator"
@@ -40,6 +41,12 @@ FIGURES = {
         {"bf16": (990, BOOK), "fp8": (2000, BOOK)},
         (4800 * G, BOOK), (141 * G, BOOK),
         8, (450 * G, BOOK), ("0.83", ASSUMED), (50 * G, ASSUMED), (20, ASSUMED), True,
+    ),
+    "h800": (
+        {"bf16": (989, ASSUMED), "fp8": (1513, TRANSFORMERS)},
+        (3350 * G, ASSUMED), (80 * G, ASSUMED),
+        8, (300 * G, "derived: 300 GB/s ("), ("0.83", ASSUMED), (50 * G, ASSUMED), (20, ASSUMED),
+        True,
     ),
     "b200": (
         {"bf16": (2250, BOOK), "fp8": (4500, BOOK), "fp4": (9000, BOOK)},
@@ -88,7 +95,7 @@ def test_sources_of_the_figures(name: str) -> None:
     data = read_document(data_folder("topologies") / "chips" / f"{name}.yaml").data
     said = [(data["flops_per_second"][word], source) for word, (_, source) in peaks.items()]
     said += [(data["hbm_bandwidth"], bandwidth[1]), (data["hbm_capacity"], capacity[1])]
-    said += [(data["node"]["bandwidth"], port[1]), (data["node"]["latency"], latency[1])]
+    said += [(data["node"]["nvlink"]["links"], port[1]), (data["node"]["latency"], latency[1])]
     said += [(data["node"]["nic"]["bandwidth"], nic[1])]
     said += [(data["node"]["nic"]["latency"], nic_latency[1])]
     for figure, source in said:
@@ -203,9 +210,10 @@ def test_bad_references(reference: str, message: str, hint: str, column: int) ->
 
 def test_gpus_without_figures() -> None:
     with pytest.raises(NotYetError) as caught:
-        find_topology("MI300X:8")
-    assert caught.value.message.startswith("the catalogue has no figures of the GPU 'MI300X'")
-    assert "a100, a100-measured, h100, h100-measured, b200, gb200, h200" in caught.value.message
+        find_topology("MI325X:8")
+    assert caught.value.message.startswith("the catalogue has no figures of the GPU 'MI325X'")
+    known = "a100, a100-measured, h100, h100-measured, v100, b200, gb200, h200, mi300x, h800"
+    assert known in caught.value.message
     assert "a dimension of kind switch" in caught.value.hint
 
 

@@ -144,7 +144,7 @@ NOT_QUANTITIES = [
     (
         "1 us",
         "bytes",
-        "'us' is not a unit of bytes; known: B, kB, KB, MB, GB, TB, PB, EB, KiB, MiB, GiB, TiB",
+        "'us' is not a unit of bytes; known: B, kB, KB, MB, GB, TB, PB, EB, KiB, MiB, GiB, TiB, PiB",
         BYTES,
     ),
     (
@@ -183,7 +183,7 @@ def test_an_unknown_flop_unit_lists_both_spellings() -> None:
 
 def test_binary_prefixes_are_for_sizes_only() -> None:
     binary = {unit for units in UNITS.values() for unit in units if "i" in unit}
-    assert binary == {"KiB", "MiB", "GiB", "TiB"}
+    assert binary == {"KiB", "MiB", "GiB", "TiB", "PiB"}
 
 
 COUNTS = [
