@@ -1,0 +1,42 @@
+"""Models: the arithmetic of transformers, on top of statements of the notation.
+
+A model is a YAML file of sizes. It expands to statements, such as `X[B, T, D] · W_in[D, F] -> Up[B,
+T, F]`; parameters, FLOPs, the cache and bytes are counted from these.
+
+    form.py         the keys of a model file
+    sizes.py        the sizes of a model, and what follows from them
+    reading.py      from a file, by the name of a shipped model, or from a mapping
+    works.py        its statements: how often each occurs, what its arrays are
+    counting.py     parameters, FLOPs, elements of the cache, bytes moved
+    asked.py        what is asked beside the sizes: a machine, a batch, element types
+    training.py     FLOPs, time and memory of a training
+    serving.py      the cache, what fits, the time of a step, prefill
+    sharded.py      the collectives of a layer on a mesh
+    quantities.py   all of it by name
+"""
+
+from shardsim.model.asked import Asked, read_asked
+from shardsim.model.counting import Passed
+from shardsim.model.quantities import Quantities, quantities
+from shardsim.model.reading import Reference, model_names, read_model
+from shardsim.model.sizes import Group, Latent, Model, NotKnownError
+from shardsim.model.works import Part, Role, Work, works
+
+__all__ = [
+    "Asked",
+    "Group",
+    "Latent",
+    "Model",
+    "NotKnownError",
+    "Part",
+    "Passed",
+    "Quantities",
+    "Reference",
+    "Role",
+    "Work",
+    "model_names",
+    "quantities",
+    "read_asked",
+    "read_model",
+    "works",
+]
