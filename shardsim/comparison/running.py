@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shardsim.scenario import Single
     from shardsim.topology import Coordinate, Topology
 
-__all__ = ["run_asked", "run_collective", "send_calls"]
+__all__ = ["calls_of", "run_asked", "run_collective", "send_calls"]
 
 
 def run_asked(asked: Single) -> CollectiveRun:
@@ -26,8 +26,17 @@ def run_asked(asked: Single) -> CollectiveRun:
     Raises:
         PlanError, TopologyError: it cannot be done so.
     """
+    return _run(*calls_of(asked))
+
+
+def calls_of(asked: Single) -> tuple[tuple[Call, ...], CostModel]:
+    """What somebody asks for as calls, several of a transfer over several ways, and its prices.
+
+    Raises:
+        PlanError, TopologyError: it cannot be done so.
+    """
     if asked.mesh is None:
-        return send_calls(
+        return _sends(
             asked.topology,
             asked.start,
             asked.end,
@@ -37,7 +46,7 @@ def run_asked(asked: Single) -> CollectiveRun:
             latency_model=asked.latency_model,
         )
     chips = asked.mesh.ways(asked.axes)
-    return run_collective(
+    return _collective(
         asked.kind,
         asked.size * chips if asked.kind in PER_CHIP else asked.size,
         asked.mesh,
@@ -75,6 +84,32 @@ def run_collective(
     Raises:
         PlanError: the collective cannot be done so.
     """
+    return _run(
+        *_collective(
+            kind,
+            size,
+            mesh,
+            axes,
+            wanted=wanted,
+            latency_model=latency_model,
+            shift=shift,
+            root=root,
+        )
+    )
+
+
+def _collective(
+    kind: CallKind,
+    size: Bytes,
+    mesh: Mesh,
+    axes: tuple[str, ...] = (),
+    *,
+    wanted: Wanted | None = None,
+    latency_model: LatencyModel = LatencyModel.ADDITIVE,
+    shift: int = 1,
+    root: int = 0,
+) -> tuple[tuple[Call, ...], CostModel]:
+    """The call of one collective; see `run_collective`."""
     cost = CostModel(latency_model, wanted or Wanted())
     names = axes or tuple(mesh.sizes)
     for name in names:
@@ -90,7 +125,7 @@ def run_collective(
         )
     method = cost.method(kind, group, size)
     call = make_call(kind, group, size, method, shift=shift, root=root)
-    return _run((call,), cost)
+    return (call,), cost
 
 
 def send_calls(
@@ -111,6 +146,22 @@ def send_calls(
     Raises:
         TopologyError: there are not so many ways, or a chip is not there.
     """
+    return _run(
+        *_sends(topology, start, end, size, ways=ways, chunks=chunks, latency_model=latency_model)
+    )
+
+
+def _sends(
+    topology: Topology,
+    start: Coordinate,
+    end: Coordinate,
+    size: Bytes,
+    *,
+    ways: int,
+    chunks: int | None,
+    latency_model: LatencyModel,
+) -> tuple[tuple[Call, ...], CostModel]:
+    """The calls of a transfer, one for each way; see `send_calls`."""
     chips = set(topology.coordinates())
     for chip in (start, end):
         if chip not in chips:
@@ -137,7 +188,7 @@ def send_calls(
             here = there
         mesh = lay_mesh(topology, {"P": len(way)}, devices=way, partial=True)
         calls.append(cost.call(TransferKind.SEND, mesh.group(("P",)), size / ways))
-    return _run(tuple(calls), cost)
+    return tuple(calls), cost
 
 
 def _check_amounts(size: Bytes, chunks: int | None) -> None:

@@ -1,0 +1,258 @@
+"""The command `roofline`: what binds one chip, and for which extent that changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+
+import typer
+
+from shardsim.cli.arguments import missing
+from shardsim.cli.options import (
+    AlgorithmOption,
+    ChunksOption,
+    DevicesOption,
+    EfficiencyOption,
+    IdleAxesOption,
+    JsonOption,
+    LatencyOption,
+    LaunchOption,
+    LayoutOption,
+    MeshOption,
+    PngOption,
+    PolicyOption,
+    ScheduleOption,
+    SvgOption,
+    given,
+    picture_paths,
+    with_settings,
+)
+from shardsim.cli.output import print_json, print_report, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shardsim.rooflines import Answer
+    from shardsim.rooflines.attained import Attained
+
+__all__ = ["roofline"]
+
+MOST_EXTENT = 4096
+
+
+class _Settings(TypedDict):
+    mesh: MeshOption
+    layout: LayoutOption
+    devices: DevicesOption
+    policy: PolicyOption
+    idle_axes: IdleAxesOption
+    algorithm: AlgorithmOption
+    schedule: ScheduleOption
+    chunks: ChunksOption
+    latency_model: LatencyOption
+    efficiency: EfficiencyOption
+    launch_overhead: LaunchOption
+
+
+Statements = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NOTATION]", help="Statements; or none, with --flops and --bytes."),
+]
+On = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--on", "--topology", help="A chip (v5e), a slice (v5e:4x4) or a file; again for a table."
+    ),
+]
+Dims = Annotated[
+    list[str] | None, typer.Option(help="Extents: B=512,D=4096,F=4096; again for a table.")
+]
+Dtypes = Annotated[
+    list[str] | None,
+    typer.Option(help="Element type: bf16, or W=int8,default=bf16; again for a table."),
+]
+
+
+@with_settings
+def roofline(
+    what: Statements = None,
+    *,
+    on: On = None,
+    dims: Dims = None,
+    dtype: Dtypes = None,
+    figures: Annotated[
+        str | None,
+        typer.Option(help="Instead of the catalogue's: hbm_bandwidth=810 GB/s,bf16=200 TFLOP/s."),
+    ] = None,
+    flops: Annotated[str | None, typer.Option(help="Without a statement: FLOPs.")] = None,
+    moved: Annotated[
+        str | None, typer.Option("--bytes", help="Without a statement: bytes moved: 2 GB.")
+    ] = None,
+    through: Annotated[
+        str, typer.Option(help="Where operands come from: hbm, vmem, l2, pcie, ...")
+    ] = "hbm",
+    fused: Annotated[
+        bool, typer.Option("--fused", help="What a statement makes for another stays on the chip.")
+    ] = False,
+    solve: Annotated[
+        str | None,
+        typer.Option(help="The extent of this dimension with which computing takes as long."),
+    ] = None,
+    small: Annotated[
+        str | None,
+        typer.Option(help="With --solve: dimensions taken for small in first order: B."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="With --solve B: how to cut chips between two axes: X,Y.")
+    ] = None,
+    over: Annotated[
+        str | None, typer.Option(help="FLOP/s attained as this dimension grows: B, or B=8192.")
+    ] = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
+    as_json: JsonOption = False,
+    **settings: Unpack[_Settings],
+) -> None:
+    """What binds one chip: how long it computes, and how long its bytes take by each channel.
+
+    --solve finds the extent of a dimension with which both take as long: exactly, and in first
+    order, as the book does. Several --on, --dims and --dtype make a table.
+    """
+    from shardsim.rooflines import ask_rooflines
+
+    if not on:
+        raise missing("on", "v5e", "a roofline", ", a chip or a slice")
+    asked: dict[str, Any] = {"through": through, "fused": fused, "solve": solve, "small": small}
+    paths = picture_paths(svg, png)
+    dim, most = _over(over)
+    if dim is not None and not any(f"{dim}=" in text for text in dims or [""]):
+        dims = [
+            ",".join(part for part in (text, f"{dim}={MOST_EXTENT}") if part)
+            for text in dims or [""]
+        ]
+    answers = ask_rooflines(
+        what or None,
+        on=on,
+        dims=dims or (None,),
+        dtypes=dtype or (None,),
+        figures=figures,
+        flops=flops,
+        moved=moved,
+        **asked,
+        **given(**settings),
+    )
+    curves = _curves(answers, dim, most)
+    _pictures(answers, curves, paths)
+    if as_json:
+        print_json(_document(answers, curves, split))
+        return
+    _print(answers, curves, split)
+
+
+def _over(text: str | None) -> tuple[str | None, int]:
+    """The dimension of --over, and how far."""
+    from shardsim.errors import Source
+    from shardsim.units import parse_count
+
+    if text is None:
+        return None, MOST_EXTENT
+    name, equals, most = text.partition("=")
+    source = Source(text, "--over")
+    place = source.place(len(name) + 1, len(text)) if most else source.place(0, max(1, len(text)))
+    return name.strip(), parse_count(most, f"extent {name}", place) if equals else MOST_EXTENT
+
+
+def _curves(answers: tuple[Answer, ...], dim: str | None, most: int) -> list[Attained]:
+    from shardsim.errors import ScenarioError
+    from shardsim.rooflines.attained import attained_over, doublings
+
+    if dim is None:
+        return []
+    curves = []
+    for answer in answers:
+        one = answer.roofline
+        if dim not in one.extents:
+            known = ", ".join(one.extents) or "none: there is no statement"
+            raise ScenarioError(f"no statement has a dimension {dim}", f"they have {known}")
+        others = " ".join(f"{d}={e}" for d, e in one.extents.items() if d != dim)
+        label = f"{one.machine} {one.dtype} {others}"
+        curves.append(attained_over(one, dim, doublings(most), label))
+    return curves
+
+
+def _pictures(answers: tuple[Answer, ...], curves: list[Attained], paths: tuple[Path, ...]) -> None:
+    """Writes the roofline plot, or with --over what is attained as a dimension grows."""
+    if not paths:
+        return
+    from shardsim.plot.asked import write_answers, write_curves
+
+    for path in paths:
+        if curves:
+            write_curves(answers, curves, path)
+        else:
+            write_answers(answers, path)
+        say(f"picture written to {path}")
+
+
+def _document(
+    answers: tuple[Answer, ...], curves: list[Attained], split: str | None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "format": "shardsim/roofline/1",
+        "rows": [answer.to_dict() for answer in answers],
+    }
+    if curves:
+        found["attained"] = [
+            {
+                "label": curve.label,
+                "dim": curve.dim,
+                "extents": list(curve.extents),
+                "flops_per_second": [float(rate) for rate in curve.rates],
+            }
+            for curve in curves
+        ]
+    if split is not None:
+        cut, dim = _split(answers, split)
+        found["split"] = {
+            "axes": [cut.first, cut.second],
+            "size": float(cut.size),
+            "book_seconds": float(cut.seconds),
+            f"critical_{dim}_per_chip": float(cut.critical),
+        }
+    return found
+
+
+def _split(answers: tuple[Answer, ...], split: str) -> Any:
+    from shardsim.errors import ScenarioError, Source
+    from shardsim.rooflines import split_chips
+
+    place = Source(split, "--split").place(0, max(1, len(split)))
+    axes = [word.strip() for word in split.split(",")]
+    answer = answers[0]
+    if len(axes) != 2 or answer.solve is None:
+        raise ScenarioError(
+            "--split takes two axes, and --solve the batch",
+            "write --split X,Y --solve B",
+            place,
+        )
+    return split_chips(answer.roofline, answer.solve, *axes), answer.solve
+
+
+def _print(answers: tuple[Answer, ...], curves: list[Attained], split: str | None) -> None:
+    from rich.console import Group
+
+    from shardsim.report.roofline import (
+        attained_report,
+        roofline_report,
+        rooflines_report,
+        split_report,
+    )
+
+    parts: list[Any] = [
+        roofline_report(answers[0]) if len(answers) == 1 else rooflines_report(answers)
+    ]
+    if split is not None:
+        cut, dim = _split(answers, split)
+        parts.append(split_report(cut, dim, answers[0].roofline.clock.topology.size))
+    if curves:
+        parts.append(attained_report(curves))
+    print_report(Group(*parts))

@@ -1,0 +1,109 @@
+"""How to cut chips between two axes: FSDP along one and tensor parallel along the other.
+
+With N chips cut N = X Y, the weights that are gathered along X are cut over Y, so that gathering
+them takes a time proportional to X; the activations that are gathered along Y are cut over X, so
+that theirs is proportional to 1/X. The product of the two times does not depend on the cut.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shardsim.errors import ScenarioError
+from shardsim.units import Seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from shardsim.planner import CollectiveStep
+    from shardsim.rooflines.bounds import Roofline
+
+__all__ = ["Split", "split_chips"]
+
+DIGITS = 10**12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """The best cut of the chips between two axes.
+
+    Attributes:
+        first: The axis along which the weights are gathered.
+        second: The axis along which the activations are.
+        size: How long `first` is best, as a real number: where both take equally long.
+        seconds: Of the collectives along each axis then; the book's formulas.
+        critical: So much of the dimension that both activations and FLOPs grow with (the batch)
+            that the chips compute as long as that, per chip.
+    """
+
+    first: str
+    second: str
+    size: Fraction
+    seconds: Seconds
+    critical: Fraction
+
+
+def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
+    """The best cut between two axes of a program that uses both.
+
+    T_first (X) = a X and T_second (X) = b / X by the book's formulas, without latency: best is
+    X = sqrt(b / a), where both take sqrt(a b). The batch B at which the FLOPs take as long follows,
+    since b and the FLOPs grow with B: B0 a b / T_math^2. Both axes may be busy at once, so the
+    larger of the two times counts, which are equal. Source: "How to Scale Your Model", training
+    chapter, "Combining FSDP and tensor parallelism".
+
+    Args:
+        roofline: Of the program, on any cut of the chips.
+        dim: The batch.
+        first: The axis along which weights are gathered.
+        second: The other.
+
+    Raises:
+        ScenarioError: nothing is sent along one of them.
+    """
+    sizes = roofline.clock.topology.size
+    load = roofline.load
+    mesh = load.collectives[0].call.group.mesh if load.collectives else None
+    names = () if mesh is None else tuple(mesh.sizes)
+    for axis in (first, second):
+        if axis not in names:
+            raise ScenarioError(
+                f"nothing is sent along {axis}, so there is nothing to weigh against it",
+                f"name two axes that collectives use, of {', '.join(names) or 'none'}",
+            )
+    assert mesh is not None
+    times = [_seconds(roofline, load.collectives, axis) for axis in (first, second)]
+    for axis, seconds in zip((first, second), times, strict=True):
+        if not seconds:
+            raise ScenarioError(
+                f"nothing is sent along {axis} alone, so there is nothing to weigh against it",
+                "write a program that gathers weights along one axis and activations along another",
+            )
+    computing = roofline.compute_seconds or Fraction(0)
+    product = times[0] * times[1]
+    return Split(
+        first=first,
+        second=second,
+        size=mesh.axis(first).size * _root(times[1] / times[0]),
+        seconds=_root(product),
+        critical=roofline.extents[dim] * product / computing**2 / sizes,
+    )
+
+
+def _seconds(roofline: Roofline, steps: Iterable[CollectiveStep], axis: str) -> Seconds:
+    only: Collection[str] = (axis,)
+    book = (step.price.book for step in steps if step.call.group.axes == tuple(only))
+    return sum(book, Fraction(0))
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root, to twelve digits after the point and more.
+
+    >>> _root(Fraction(9, 4))
+    Fraction(3, 2)
+    """
+    scaled = value.numerator * value.denominator * DIGITS**2
+    return Fraction(math.isqrt(scaled), DIGITS * value.denominator)
