@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shardsim.api import collective, compare, plan, run, verify
+    from shardsim.api import collective, compare, plan, roofline, run, verify
     from shardsim.comparison import CollectiveRun, Compared, Run
     from shardsim.errors import ShardsimError
     from shardsim.mesh import Mesh
@@ -46,6 +46,7 @@ _HOME = {
     "load_scenario": "scenario",
     "parse": "notation",
     "plan": "api",
+    "roofline": "api",
     "run": "api",
     "verify": "api",
 }
@@ -69,6 +70,7 @@ __all__ = [
     "load_scenario",
     "parse",
     "plan",
+    "roofline",
     "run",
     "verify",
 ]

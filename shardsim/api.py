@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shardsim.comparison import CollectiveRun, Compared, Run
     from shardsim.notation import Statement
     from shardsim.planner import Plan
+    from shardsim.rooflines import Answer
     from shardsim.scenario import Comparison, Scenario
     from shardsim.topology import Topology
     from shardsim.verification import Verification
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     On = str | os.PathLike[str] | Mapping[str, object] | Topology
     What = Scenario | str | Statement | Sequence[str | Statement]
 
-__all__ = ["collective", "compare", "plan", "run", "verify"]
+__all__ = ["collective", "compare", "plan", "roofline", "run", "verify"]
 
 
 def plan(what: What, **settings: Any) -> Plan:
@@ -128,6 +129,35 @@ def collective(kind: str, **settings: Any) -> CollectiveRun:
 
     _check_settings(settings, make_collective, "kind", size="32 MiB", topology="h100:8")
     return run_asked(make_collective(kind, **settings))
+
+
+def roofline(
+    what: str | Statement | Sequence[str | Statement] | None = None, *, on: On, **settings: Any
+) -> Answer:
+    """What binds one chip: how long it computes, and how long its bytes take by each channel.
+
+    Args:
+        what: Notation, one line or several; or nothing, with `flops` and `moved` (bytes).
+        on: A chip (`v5e`), a slice (`v5e:4x4`), a topology file or the same as a mapping.
+        settings: With notation `dims`; optionally `dtype`, `through` (where operands come from),
+            `fused`, `solve` (a dimension), `small`, `mesh`, `layout`, `devices`, `policy`,
+            `objective`, `idle_axes`, `uneven`, `algorithm`, `schedule`, `chunks`, `latency_model`,
+            `efficiency`, `launch_overhead`.
+
+    Returns:
+        The answer: `roofline` with its times and bounds; `solved`, for each channel the extent at
+        which computing takes as long, `exact` and `approximate` (first order).
+
+    Raises:
+        ShardsimError: the input is at fault; the message names the place and the way out.
+
+    >>> found = roofline("X[B, D] · W[D, F] -> Y[B, F]", on="v5e", dims="D=4096,F=4096", solve="B")
+    >>> found.roofline.bound, [round(float(one.exact), 1) for one in found.solved]
+    ('compute', [272.2])
+    """
+    from shardsim.rooflines import ask_roofline
+
+    return ask_roofline(what, on=on, **settings)
 
 
 def verify(topology: On, *, cases: int = 100, seed: int = 1, **mesh: Any) -> Verification:

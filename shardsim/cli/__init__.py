@@ -5,6 +5,9 @@ command imports what it needs when it runs, so `--help` is quick.
 
     scenarios.py      run, plan, compare
     collectives.py    collective
+    rooflines.py      roofline
+    books.py          book
+    modelling.py      model
     showing.py        show
     verifying.py      verify
     options.py        the options of several commands, each written once
@@ -20,8 +23,11 @@ from typing import Annotated
 import typer
 
 from shardsim.cli.arguments import refuse_arrows
+from shardsim.cli.books import book
 from shardsim.cli.collectives import collective
+from shardsim.cli.modelling import model
 from shardsim.cli.output import BAD_INPUT, EXPECTATION_FAILED, prepare_streams, say, write
+from shardsim.cli.rooflines import roofline
 from shardsim.cli.scenarios import compare, plan, run
 from shardsim.cli.showing import show
 from shardsim.cli.verifying import verify
@@ -54,6 +60,9 @@ app.command(short_help="Plan and simulate: tables, totals and a strip chart.")(r
 app.command(short_help="Plan only: the steps, the rules, the other ways.")(plan)
 app.command(short_help="The strategies of a scenario file, side by side.")(compare)
 app.command(short_help="One collective: its time three ways, and bandwidths.")(collective)
+app.command(short_help="What binds one chip, and for which extent that changes.")(roofline)
+app.command(short_help="Parameters, FLOPs, memory and times of a transformer.")(model)
+app.command(short_help="The worked numbers of the book, worked out again.")(book)
 app.command(short_help="Show a topology, or who holds what of a sharding.")(show)
 app.command(short_help="Check a machine: laws, closed forms, real numbers.")(verify)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import typer
 
@@ -17,14 +17,27 @@ from shardsim.cli.options import (
     LaunchOption,
     LayoutOption,
     MeshOption,
+    PngOption,
     ScheduleOption,
+    SvgOption,
     TopologyOption,
     given,
+    picture_paths,
     with_settings,
 )
-from shardsim.cli.output import print_json, print_report, progress
+from shardsim.cli.output import print_json, print_report, progress, say, status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shardsim.comparison.sizes import Sizes
+    from shardsim.scenario import Single
+    from shardsim.units import Bytes
 
 __all__ = ["collective"]
+
+MANY, FEW = 256, 3
+"""With more chips than the one, only so many sizes of a picture are simulated."""
 
 
 class _Settings(TypedDict):
@@ -66,10 +79,18 @@ def collective(
         ),
     ],
     *,
+    sizes: Annotated[
+        str | None, typer.Option(help="Also a table of these sizes: 1KiB,1MiB,1GiB.")
+    ] = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
     as_json: JsonOption = False,
     **settings: Unpack[_Settings],
 ) -> None:
-    """One collective by itself: its time three ways, algbw, busbw, the busiest link, and advice."""
+    """One collective by itself: its time three ways, algbw, busbw, the busiest link, and advice.
+
+    The picture shows time and busbw against the size: the closed forms, and simulated points.
+    """
     from shardsim.comparison import run_asked
     from shardsim.scenario import make_collective
 
@@ -77,12 +98,55 @@ def collective(
     for name, example in (("size", "32MiB"), ("topology", "v5e:4x4")):
         if name not in options:
             raise missing(name, example, "a collective", "")
+    paths = picture_paths(svg, png)
     asked = make_collective(kind, **options)
+    wanted = _sizes(sizes)
     with progress(asked.topology.size):
         result = run_asked(asked)
+    table = _over(asked, wanted, wanted) if wanted else None
+    if paths:
+        _draw(asked, wanted, paths)
     if as_json:
-        print_json(result.to_dict())
-    else:
-        from shardsim.report import collective_report
+        found = result.to_dict()
+        print_json(found if table is None else {**found, "sizes": table.to_dict()})
+        return
+    from rich.console import Group
 
-        print_report(collective_report(result))
+    from shardsim.report import collective_report
+
+    parts = [collective_report(result)]
+    if table is not None:
+        from shardsim.report.sizes import sizes_report
+
+        parts.append(sizes_report(table))
+    print_report(Group(*parts))
+
+
+def _sizes(text: str | None) -> tuple[Bytes, ...]:
+    """The sizes that the user gave."""
+    if text is None:
+        return ()
+    from shardsim.comparison.sizes import read_byte_sizes
+
+    return read_byte_sizes(text)
+
+
+def _over(asked: Single, sizes: tuple[Bytes, ...], simulated: tuple[Bytes, ...]) -> Sizes:
+    """The collective at many sizes, simulated at some of them."""
+    from shardsim.comparison.sizes import over_sizes
+
+    with status() as note:
+        return over_sizes(asked, sizes, simulated, note)
+
+
+def _draw(asked: Single, wanted: tuple[Bytes, ...], paths: tuple[Path, ...]) -> None:
+    """Writes the picture over many sizes, simulated at those asked for, else at a few."""
+    from shardsim.comparison.sizes import SOME, some_of, spread
+    from shardsim.plot.messages import write_messages
+
+    every = spread(asked.size)
+    few = some_of(every, SOME if asked.topology.size <= MANY else FEW)
+    sizes = _over(asked, (*every, *wanted), wanted or few)
+    for path in paths:
+        write_messages(sizes, path)
+        say(f"picture written to {path}")

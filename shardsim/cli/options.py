@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, TypedDict, TypeVar, get_args, get_type_hints
 
 import typer
@@ -27,12 +28,15 @@ __all__ = [
     "LayoutOption",
     "MeshOption",
     "PlanSettings",
+    "PngOption",
     "RunSettings",
     "ScheduleOption",
     "StrategyOption",
+    "SvgOption",
     "TopologyOption",
     "What",
     "given",
+    "picture_paths",
     "with_settings",
 ]
 
@@ -149,6 +153,8 @@ EinsumOption = Annotated[
     typer.Option(help="With --from: the dimensions of each array: bij,bjk->bik."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+SvgOption = Annotated[Path | None, typer.Option("--svg", help="Write the picture here, as SVG.")]
+PngOption = Annotated[Path | None, typer.Option("--png", help="Write the picture here, as PNG.")]
 
 
 class _Machine(TypedDict):
@@ -218,3 +224,30 @@ def with_settings(command: C) -> C:
 def given(**settings: str | None) -> dict[str, str]:
     """The options that the user gave."""
     return {name: value for name, value in settings.items() if value is not None}
+
+
+def picture_paths(svg: Path | None, png: Path | None) -> tuple[Path, ...]:
+    """The files of pictures that the user gave, before anything is run for them.
+
+    Raises:
+        InputError: the name of one is that of another kind of file.
+
+    >>> [str(path) for path in picture_paths(Path("a.svg"), None)]
+    ['a.svg']
+    """
+    found = []
+    for end, path in (("svg", svg), ("png", png)):
+        if path is None:
+            continue
+        from shardsim.errors import InputError
+        from shardsim.files import special
+
+        allowed = ("folder", "device") if end == "svg" else ("folder",)
+        if path.suffix.lower() != f".{end}" and special(path) not in allowed:
+            raise InputError(
+                f"--{end} writes a file whose name ends in .{end}, not {str(path)!r}",
+                f"write --{end} {path.parent / (path.stem + f'.{end}')}; --svg is for .svg, --png "
+                "for .png",
+            )
+        found.append(path)
+    return tuple(found)

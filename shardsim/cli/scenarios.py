@@ -13,16 +13,20 @@ from shardsim.cli.options import (
     FromOption,
     JsonOption,
     PlanSettings,
+    PngOption,
     RunSettings,
     StrategyOption,
+    SvgOption,
     What,
     given,
+    picture_paths,
     with_settings,
 )
 from shardsim.cli.output import EXPECTATION_FAILED, print_json, print_report, progress, say, status
 
 if TYPE_CHECKING:
-    from shardsim.comparison import Run
+    from shardsim.comparison import Compared, Run
+    from shardsim.comparison.over import Over
 
 __all__ = ["compare", "plan", "run"]
 
@@ -35,17 +39,20 @@ def run(
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace for Perfetto (ui.perfetto.dev) here.")
     ] = None,
-    svg: Annotated[
-        Path | None, typer.Option(help="Write a picture of what the busiest chip does here.")
-    ] = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
     source: FromOption = None,
     einsum: EinsumOption = None,
     as_json: JsonOption = False,
     **settings: Unpack[RunSettings],
 ) -> None:
-    """Plan and simulate: each step's time by the book, exactly, and simulated."""
+    """Plan and simulate: each step's time by the book, exactly, and simulated.
+
+    The picture shows what the core and the links of the busiest chip do.
+    """
     from shardsim.comparison import run_scenario
 
+    paths = picture_paths(svg, png)
     scenario = asked_scenario(what, strategy=strategy, source=source, einsum=einsum, **settings)
     with progress(scenario.program.mesh.topology.size):
         result = run_scenario(scenario)
@@ -54,11 +61,11 @@ def run(
 
         write_trace(result, trace)
         say(f"trace{_cut(result)} written to {trace}; open it at ui.perfetto.dev")
-    if svg is not None:
+    for path in paths:
         from shardsim.plot import write_timeline
 
-        write_timeline(result, svg)
-        say(f"picture written to {svg}")
+        write_timeline(result, path)
+        say(f"picture written to {path}")
     if as_json:
         print_json(result.to_dict())
     else:
@@ -107,27 +114,63 @@ def plan(
 def compare(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file with strategies.")],
     *,
+    over: Annotated[
+        str | None,
+        typer.Option(help="Also at these extents of a dimension, in all strategies: B=1024,2048."),
+    ] = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
     as_json: JsonOption = False,
     **settings: Unpack[RunSettings],
 ) -> None:
     """Run the strategies of a scenario file side by side: times, bytes, memory, and which is best.
 
     An option stands in for what the file says outside of its strategies; what a strategy sets
-    itself stays.
+    itself stays. The picture is a heat map: strategies down, the extents of --over across.
     """
     from shardsim.comparison import run_comparison
     from shardsim.scenario import load_comparison
 
-    comparison = load_comparison(file, **given(**settings))
+    paths, options = picture_paths(svg, png), given(**settings)
+    comparison = load_comparison(file, **options)
+    table = None if over is None else _over(file, over, options)
     with status() as note:
         compared = run_comparison(comparison, note)
+    if paths:
+        _heatmap(compared, table, paths)
     if as_json:
-        print_json(compared.to_dict())
+        found = compared.to_dict()
+        print_json(found if table is None else {**found, "over": table.to_dict()})
     else:
-        from shardsim.report import compare_report
+        from rich.console import Group
 
-        print_report(compare_report(compared))
+        from shardsim.report import compare_report
+        from shardsim.report.over import over_report
+
+        more = [] if table is None else [over_report(table)]
+        print_report(Group(compare_report(compared), *more))
     for name, text in compared.unmet():
         say(f"expectation of {name} not met: {text}")
     if compared.unmet():
         raise typer.Exit(EXPECTATION_FAILED)
+
+
+def _over(file: str, text: str, options: dict[str, str]) -> Over:
+    """The strategies at several extents of a dimension."""
+    from shardsim.comparison.over import read_over, run_over
+
+    with status() as note:
+        return run_over(file, read_over(text), note, **options)
+
+
+def _heatmap(compared: Compared, over: Over | None, paths: tuple[Path, ...]) -> None:
+    """Writes the heat map: of several extents, or of the one that the file has."""
+    from shardsim.plot.heatmap import write_heatmap
+
+    columns = [("time", compared)]
+    if over is not None:
+        runs = (one for _, one in over.columns)
+        columns = list(zip(over.labels, runs, strict=True))
+    for path in paths:
+        write_heatmap(compared.name, columns, path)
+        say(f"picture written to {path}")

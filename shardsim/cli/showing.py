@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,9 @@ from shardsim.cli.options import (
     JsonOption,
     LayoutOption,
     MeshOption,
+    PngOption,
+    SvgOption,
+    picture_paths,
 )
 from shardsim.cli.output import print_json, print_report, say
 
@@ -24,7 +28,8 @@ def show(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="CHIP:SHAPE|FILE|SHARDING", help="A topology, or a sharding: A[I_X, J]."
+            metavar="CHIP:SHAPE|FILE|SHARDING|CHIP|chips",
+            help="A topology, a sharding (A[I_X, J]), a chip (v5e), or chips for a table of all.",
         ),
     ],
     *,
@@ -41,24 +46,30 @@ def show(
     names: Annotated[
         str | None, typer.Option(help="With --from: the names of the dimensions: B,D.")
     ] = None,
-    svg: Annotated[
-        Path | None, typer.Option(help="With a sharding: write a drawing of it here.")
-    ] = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a topology: its dimensions, which of them wrap and why, and the bandwidths.
 
-    With --mesh, --layout or --devices also what each axis lies on. Or show a sharding on a
+    With --mesh, --layout or --devices also what each axis lies on. Or show one chip: how fast each
+    of its memories and links is, and every figure with its source. Or show a sharding on a
     topology: in the notations of other programs, what a chip holds of it, and which chips hold
-    which block.
+    which block. The picture is of a sharding, or the ladder of one chip or of all.
     """
+    paths = picture_paths(svg, png)
     laid = {"mesh": mesh, "layout": layout, "devices": devices}
     if source is None and "[" not in what:
-        _refuse_with_a_topology(topology=topology, dims=dims, dtype=dtype, names=names, svg=svg)
-        _show_topology(what, as_json=as_json, **laid)
+        _refuse_with_a_topology(topology=topology, dims=dims, dtype=dtype, names=names)
+        if what == "chips" or _is_chip(what):
+            _refuse_with_a_chip(what, **laid)
+            _show_chips(what, paths, as_json=as_json)
+        else:
+            _refuse_with_a_topology(svg=svg, png=png)
+            _show_topology(what, as_json=as_json, **laid)
         return
     said = {"topology": topology, "dims": dims, "dtype": dtype, "source": source, "names": names}
-    _show_sharding(what, svg, as_json=as_json, **said, **laid)
+    _show_sharding(what, paths, as_json=as_json, **said, **laid)
 
 
 def _refuse_with_a_topology(**options: object) -> None:
@@ -70,6 +81,43 @@ def _refuse_with_a_topology(**options: object) -> None:
                 f"--{name} is for a sharding, and the argument is none",
                 'give one: shardsim show "A[I_X, J]" --topology v5e:4x4',
             )
+
+
+def _is_chip(what: str) -> bool:
+    """Whether it is a chip's name, and no file has that name."""
+    from shardsim.catalogue.shapes import is_chip
+
+    return re.fullmatch(r"[\w-]+", what) is not None and not Path(what).exists() and is_chip(what)
+
+
+def _refuse_with_a_chip(what: str, **options: str | None) -> None:
+    from shardsim.errors import ScenarioError
+
+    for name, value in options.items():
+        if value is not None:
+            raise ScenarioError(
+                f"--{name} is for a topology; {what} has no shape",
+                "give a topology, such as v5e:4x4",
+            )
+
+
+def _show_chips(what: str, paths: tuple[Path, ...], *, as_json: bool) -> None:
+    for path in paths:
+        from shardsim.catalogue import one_chip
+        from shardsim.catalogue.ladder import plain_chips
+        from shardsim.plot.ladder import write_ladder
+
+        names = plain_chips() if what == "chips" else [what]
+        write_ladder([one_chip(name).chip for name in names], path)
+        say(f"picture written to {path}")
+    if as_json:
+        from shardsim.catalogue.ladder import chip_dict, chips_dict
+
+        print_json(chips_dict() if what == "chips" else chip_dict(what))
+    else:
+        from shardsim.report.chips import chip_report, chips_report
+
+        print_report(chips_report() if what == "chips" else chip_report(what))
 
 
 def _show_topology(what: str, *, as_json: bool, **laid: str | None) -> None:
@@ -84,9 +132,15 @@ def _show_topology(what: str, *, as_json: bool, **laid: str | None) -> None:
 
         mesh = make_mesh(found, **laid)
     if as_json:
-        from shardsim.comparison import mesh_dict
+        from fractions import Fraction
 
-        print_json({**found.to_dict(), **({} if mesh is None else mesh_dict(mesh))})
+        from shardsim.catalogue import facts
+        from shardsim.comparison import mesh_dict
+        from shardsim.units import number
+
+        of_all = {key: number(Fraction(value)) for key, value in facts(found).items()}
+        laid_out = {} if mesh is None else mesh_dict(mesh)
+        print_json({**found.to_dict(), "facts": of_all, **laid_out})
     else:
         from shardsim.report import topology_report
 
@@ -95,15 +149,17 @@ def _show_topology(what: str, *, as_json: bool, **laid: str | None) -> None:
         print_report(topology_report(found, default, laid=mesh is not None))
 
 
-def _show_sharding(what: str, svg: Path | None, *, as_json: bool, **options: str | None) -> None:
+def _show_sharding(
+    what: str, paths: tuple[Path, ...], *, as_json: bool, **options: str | None
+) -> None:
     from shardsim.inspection.asking import asked_sharding
 
     one = asked_sharding(what, **options)
-    if svg is not None:
+    for path in paths:
         from shardsim.plot import write_placement
 
-        write_placement(one, svg)
-        say(f"drawing written to {svg}")
+        write_placement(one, path)
+        say(f"drawing written to {path}")
     if as_json:
         print_json(one.to_dict())
     else:

@@ -8,7 +8,9 @@ critical_path.py what waited for what
 memory.py        the most that arrays take on a chip at once
 rows.py          what the core and the links of a chip do, for strip charts
 strategies.py    several scenarios side by side
+over.py          the same at several extents of one dimension
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
+sizes.py         the same at many sizes
 running.py       runs one: any collective, or a transfer over several ways
 traffic.py       what each link carried, and the busiest of them
 advice.py        where another order of chips would be better

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from shardsim.timeline import Timeline
     from shardsim.topology import Topology
 
-__all__ = ["SIZE_MEANS", "CollectiveRun", "Orders"]
+__all__ = ["SIZE_MEANS", "CollectiveRun", "Orders", "bus_share"]
 
 PER_CHIP = (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
 """Those whose S is what one chip sends."""
@@ -62,6 +62,18 @@ SIZE_MEANS = {
     TransferKind.GATHER: "the gathered array",
     TransferKind.SEND: "what is sent",
 }
+
+
+def bus_share(kind: CallKind, chips: int) -> Fraction:
+    """What busbw is of algbw: the share of S that a ring of messages sends from each of n chips.
+
+    >>> bus_share(CollectiveKind.ALL_REDUCE, 8), bus_share(TransferKind.SEND, 2)
+    (Fraction(7, 4), Fraction(1, 1))
+    """
+    if kind in (TransferKind.PERMUTE, TransferKind.SEND):
+        return Fraction(1)
+    share = Fraction(chips - 1, chips)
+    return 2 * share if kind is CollectiveKind.ALL_REDUCE else share
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +153,7 @@ class CollectiveRun:
     @property
     def busbw(self) -> BytesPerSecond:
         """What a ring of messages sends from each chip, over the simulated time."""
-        share = Fraction(self.chips - 1, self.chips)
-        if self.kind is CollectiveKind.ALL_REDUCE:
-            share *= 2
-        if self.kind in (TransferKind.PERMUTE, TransferKind.SEND):
-            share = Fraction(1)
-        return self.algbw * share
+        return self.algbw * bus_share(self.kind, self.chips)
 
     @cached_property
     def links(self) -> tuple[LinkUse, ...]:

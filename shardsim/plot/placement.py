@@ -1,4 +1,4 @@
-"""An array as a rectangle cut in blocks: who holds which, as SVG.
+"""An array as a rectangle cut in blocks: who holds which.
 
 Neighbours differ in luminance, so that the blocks can be told apart in grey too; what is written is
 black on all of them.
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
-from shardsim.files import write_whole
 from shardsim.inspection import View, described
-from shardsim.plot.drawing import LETTER, as_text, colour, new_page, number, page_width, put_text
+from shardsim.plot.canvas import Page, page_width, styled, text_width
+from shardsim.plot.colours import colour
 
 if TYPE_CHECKING:
     import os
 
     from shardsim.inspection import Inspection
+    from shardsim.plot.canvas import Picture
 
-__all__ = ["draw_placement", "write_placement"]
+__all__ = ["draw_placement", "placement_picture", "write_placement"]
 
 MOST_BLOCKS = 64  # drawn in one direction
 LONGEST, SHORTEST = 640.0, 180.0  # of the rectangle
@@ -29,8 +29,9 @@ LEFT, RIGHT, ABOVE, LINE = 96.0, 24.0, 104.0, 18.0
 SHADES = (0.95, 0.80, 0.65, 0.875, 0.725)  # luminance: neighbours differ by 0.15
 
 
-def draw_placement(one: Inspection) -> str:
-    """The drawing of a sharding, as the text of an SVG file."""
+@styled()
+def placement_picture(one: Inspection) -> Picture:
+    """The drawing of a sharding: a block for each part, in proportion to the extents."""
     view = View.of(one)
     rows, columns = view.count(one)
     down, across = min(rows, MOST_BLOCKS), min(columns, MOST_BLOCKS)
@@ -46,22 +47,27 @@ def draw_placement(one: Inspection) -> str:
     ]
     heading = (str(one.array), _mesh(one))
     tall = ABOVE + height + 16 + LINE * len(notes) + 12
-    root = new_page(page_width(LEFT + width + RIGHT, heading, notes), tall, heading)
-    _edges(root, one, view, width, height)
-    _blocks(root, one, view, (down, across), (width, height), size, turned=turned)
-    _ticks(root, one, view, (down, across), (width, height))
+    page = Page(page_width(LEFT + width + RIGHT, heading, notes), tall, heading)
+    _edges(page, one, view, width, height)
+    _blocks(page, one, view, (down, across), (width, height), size, turned=turned)
+    _ticks(page, one, view, (down, across), (width, height))
     for line, note in enumerate(notes):
-        put_text(root, 24, ABOVE + height + 24 + LINE * line, note, size=13)
-    return as_text(root)
+        page.text(24, ABOVE + height + 24 + LINE * line, note)
+    return page.picture()
+
+
+def draw_placement(one: Inspection) -> str:
+    """The drawing of a sharding, as the text of an SVG file."""
+    return placement_picture(one).svg()
 
 
 def write_placement(one: Inspection, path: str | os.PathLike[str]) -> None:
-    """Writes the drawing of a sharding to a file.
+    """Writes the drawing of a sharding to a file, SVG or PNG by its name.
 
     Raises:
         InputError: the file cannot be written; what was there before is still there.
     """
-    write_whole(draw_placement(one), path, "the drawing", "sharding.svg")
+    placement_picture(one).write(path, "the drawing", "sharding.svg")
 
 
 def _mesh(one: Inspection) -> str:
@@ -83,25 +89,24 @@ def _sides(one: Inspection, view: View, down: int, across: int) -> tuple[float, 
         names = one.array.dim_names
         ratio = one.extents[names[view.columns]] / one.extents[names[view.rows]]
     ratio = min(max(ratio, 1 / FLATTEST), FLATTEST)
-    letters = max(len(view.chips(one, row, across - 1)) for row in (0, down - 1))
-    least = across * (letters * 11 * LETTER + 12)  # so that a label has its room
+    longest = max(text_width(view.chips(one, row, across - 1), 11) for row in (0, down - 1))
+    least = across * (longest + 12)  # so that a label has its room
     width = min(max(LONGEST if ratio >= 1 else LONGEST * ratio, least, SHORTEST), 2 * LONGEST)
     height = max(min(width / ratio, LONGEST), SHORTEST, down * 16.0)
     return width, height
 
 
-def _edges(root: ET.Element, one: Inspection, view: View, width: float, height: float) -> None:
+def _edges(page: Page, one: Inspection, view: View, width: float, height: float) -> None:
     """The dimensions with their extents, along the edges."""
     if view.columns is not None:
         dim = one.array.dims[view.columns]
         said = described(dim, one.extents.get(dim.name), one.grid[view.columns])
-        put_text(root, LEFT + width / 2, ABOVE - 26, said, size=13, anchor="middle")
+        page.text(LEFT + width / 2, ABOVE - 26, said, anchor="middle")
     if view.rows is not None:
         dim = one.array.dims[view.rows]
         said = described(dim, one.extents.get(dim.name), one.grid[view.rows])
-        size = min(13.0, max(SMALLEST, (height + 60) / (len(said) * LETTER)))
-        text = put_text(root, 0, 0, said, size=size, anchor="middle")
-        text.set("transform", f"translate(32 {number(ABOVE + height / 2)}) rotate(-90)")
+        size = min(13.0, max(SMALLEST, 13 * (height + 60) / text_width(said, 13)))
+        page.text(32, ABOVE + height / 2, said, size=size, anchor="middle", turned=True)
 
 
 def _label_size(
@@ -109,15 +114,15 @@ def _label_size(
 ) -> tuple[float, bool]:
     """The size of type with which the labels fit into the blocks, and whether they go upwards."""
     corners = {(row, column) for row in (0, count[0] - 1) for column in (0, count[1] - 1)}
-    longest = max(len(view.chips(one, *corner)) for corner in corners)
+    longest = max(text_width(view.chips(one, *corner), 1) for corner in corners) or 1.0
     wide, high = sides[0] / count[1], sides[1] / count[0]
-    flat = min(TYPE, (wide - 12) / (longest * LETTER), high - 4)
-    upright = min(TYPE, (high - 12) / (longest * LETTER), wide - 4)
+    flat = min(TYPE, (wide - 12) / longest, high - 4)
+    upright = min(TYPE, (high - 12) / longest, wide - 4)
     return (upright, True) if flat < SMALLEST <= upright else (flat, False)
 
 
 def _blocks(
-    root: ET.Element,
+    page: Page,
     one: Inspection,
     view: View,
     count: tuple[int, int],
@@ -130,28 +135,15 @@ def _blocks(
     wide, high = sides[0] / count[1], sides[1] / count[0]
     for row, column in itertools.product(range(count[0]), range(count[1])):
         label = view.chips(one, row, column)
-        group = ET.SubElement(root, "g")
-        ET.SubElement(group, "title").text = label
-        ET.SubElement(
-            group,
-            "rect",
-            x=number(LEFT + column * wide),
-            y=number(ABOVE + row * high),
-            width=number(wide),
-            height=number(high),
-            fill=_colour(row, column, count[1]),
-            stroke="#333333",
-        )
+        fill = _colour(row, column, count[1])
+        page.box((LEFT + column * wide, ABOVE + row * high), (wide, high), fill=fill, tip=label)
         if size >= SMALLEST:
             x, y = LEFT + (column + 0.5) * wide, ABOVE + (row + 0.5) * high
-            text = put_text(group, x, y, label, size=size, anchor="middle")
-            text.set("dy", "0.36em")
-            if turned:
-                text.set("transform", f"rotate(-90 {number(x)} {number(y)})")
+            page.text(x, y, label, size=size, anchor="middle", middle=True, turned=turned)
 
 
 def _ticks(
-    root: ET.Element,
+    page: Page,
     one: Inspection,
     view: View,
     count: tuple[int, int],
@@ -168,14 +160,14 @@ def _ticks(
         room = side / blocks
         marks = blocks + 1 if one.sized else blocks
         texts = [str(k * step) for k in range(marks)]
-        longest = max(len(text) for text in texts) * 11 * LETTER if across else 11.0
+        longest = max(text_width(text, 11) for text in texts) if across else 11.0
         every = max(1, -int(-(longest + 4) // room))
         for k in range(0, marks, every):
             along = k * room if one.sized else (k + 0.5) * room
             if across:
-                put_text(root, LEFT + along, ABOVE - 7, texts[k], size=11, anchor="middle")
+                page.text(LEFT + along, ABOVE - 7, texts[k], size=11, anchor="middle")
             else:
-                put_text(root, LEFT - 7, ABOVE + along + 4, texts[k], size=11, anchor="end")
+                page.text(LEFT - 7, ABOVE + along + 4, texts[k], size=11, anchor="end")
 
 
 def _colour(row: int, column: int, columns: int) -> str:

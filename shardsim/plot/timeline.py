@@ -1,14 +1,14 @@
-"""What one chip does in a run, as SVG: a row for its core and for each of its links."""
+"""What one chip does in a run: a row for its core and for each of its links."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 from shardsim.comparison.rows import busiest_chip, rows_of
-from shardsim.files import write_whole
-from shardsim.plot.drawing import LETTER, as_text, colour, new_page, number, page_width, put_text
+from shardsim.plot.axes import round_step
+from shardsim.plot.canvas import Page, page_width, styled, text_width
+from shardsim.plot.colours import colour
 from shardsim.timeline import without
 from shardsim.topology import spot
 from shardsim.units import format_seconds
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from shardsim.comparison import Run
     from shardsim.comparison.rows import Bar
+    from shardsim.plot.axes import round_step
+from shardsim.plot.canvas import Picture
 
-__all__ = ["draw_timeline", "write_timeline"]
+__all__ = ["draw_timeline", "timeline_picture", "write_timeline"]
 
 LEFT, RIGHT, ABOVE, LINE = 96.0, 32.0, 92.0, 18.0
 WIDTH, ROW, GAP = 880.0, 30.0, 8.0
-LUMINANCE = (0.80, 0.62, 0.90, 0.71)
+LUMINANCE = (0.78, 0.60, 0.86, 0.69)
 """Of one step and the next: they can be told apart in grey too."""
 EXPOSED = "#b00020"
 MOST_STEPS = 12
@@ -31,10 +33,16 @@ MOST_STEPS = 12
 MOST_TICKS = 8
 LONGEST = 110
 """Letters of a line."""
+THINNEST = 0.4
 
 
-def draw_timeline(run: Run) -> str:
-    """The picture of a run, as the text of an SVG file: the chip that is busiest."""
+@styled()
+def timeline_picture(run: Run) -> Picture:
+    """The picture of a run: the chip that is busiest.
+
+    Across is time in seconds, down its core and its links. A bar has the number of its step; above
+    the core stands when the chip communicates and does not compute.
+    """
     timeline, chip = run.timeline, busiest_chip(run)
     end = max((activity.end for activity in timeline.activities), default=0)
     rows = rows_of(run, chip) if end else ()
@@ -42,119 +50,104 @@ def draw_timeline(run: Run) -> str:
     notes = [_cut(f"{index + 1}  {step.text}") for index, step in named]
     more = len(run.plan.steps) - len(named)
     notes += [f"and {more} more steps"] if more else []
+    heading = (_cut(run.scenario.name), _said(run, chip))
+    left = max([LEFT, *(text_width(row.name, 13) + 40 for row in rows)])
+    tall = ABOVE + (ROW + GAP) * len(rows) + 34
+    width = page_width(left + WIDTH + RIGHT, heading, notes)
+    page = Page(width, tall + 30 + LINE * len(notes), heading)
+    if end:
+        _exposed(page, run, chip, end, left)
+    for line, row in enumerate(rows):
+        top = ABOVE + line * (ROW + GAP)
+        page.text(left - 10, top + ROW * 0.66, row.name, anchor="end")
+        page.box((left, top), (WIDTH, ROW), edge="#bbbbbb")
+        for bar in row.bars:
+            _bar(page, run, bar, end, (left, top))
+    if end:
+        _ticks(page, run, left, tall - 30)
+    _names(page, notes, len(named), tall + 20)
+    return page.picture()
+
+
+def draw_timeline(run: Run) -> str:
+    """The picture of a run, as the text of an SVG file: the chip that is busiest."""
+    return timeline_picture(run).svg()
+
+
+def write_timeline(run: Run, path: str | os.PathLike[str]) -> None:
+    """Writes the picture of a run to a file, SVG or PNG by its name.
+
+    Raises:
+        InputError: the file cannot be written; what was there before is still there.
+    """
+    timeline_picture(run).write(path, "the picture", "timeline.svg")
+
+
+def _said(run: Run, chip: tuple[int, ...]) -> str:
+    """Where, and the totals."""
     totals = run.totals
-    said = (
+    return (
+        f"{run.plan.mesh.topology.name}, chip {spot(chip)}; "
         f"{format_seconds(totals.simulated_seconds)}: compute "
         f"{format_seconds(totals.compute_seconds)}, communication "
         f"{format_seconds(totals.communication_seconds)}, of which "
         f"{format_seconds(totals.exposed_communication_seconds)} exposed"
     )
-    heading = (_cut(run.scenario.name), f"{run.plan.mesh.topology.name}, chip {spot(chip)}; {said}")
-    names = max((len(row.name) for row in rows), default=0)
-    left = max(LEFT, names * 13 * LETTER + 34)
-    tall = ABOVE + (ROW + GAP) * len(rows) + 34
-    page = page_width(left + WIDTH + RIGHT, heading, notes)
-    root = new_page(page, tall + 30 + LINE * len(notes), heading)
-    chart = ET.SubElement(root, "g", transform=f"translate({number(left)} 0)")
-    if end:
-        _exposed(chart, run, chip, end)
-    for line, row in enumerate(rows):
-        top = ABOVE + line * (ROW + GAP)
-        put_text(chart, -10, top + ROW * 0.66, row.name, size=13, anchor="end")
-        ET.SubElement(
-            chart, "rect", x="0", y=number(top), width=number(WIDTH),
-            height=number(ROW), fill="none", stroke="#bbbbbb",
-        )  # fmt: skip
-        for bar in row.bars:
-            _bar(chart, run, bar, end, top)
-    if end:
-        _ticks(chart, run, tall - 30)
-    for line, ((index, _), note) in enumerate(zip(named, notes, strict=False)):
-        at = tall + 20 + LINE * line
-        ET.SubElement(
-            root, "rect", x="24", y=number(at - 11), width="12", height="12",
-            fill=_fill(index), stroke="#333333",
-        )  # fmt: skip
-        put_text(root, 44, at, note, size=13)
-    if more:
-        put_text(root, 44, tall + 20 + LINE * len(named), notes[-1], size=13)
-    return as_text(root)
-
-
-def write_timeline(run: Run, path: str | os.PathLike[str]) -> None:
-    """Writes the picture of a run to a file.
-
-    Raises:
-        InputError: the file cannot be written; what was there before is still there.
-    """
-    write_whole(draw_timeline(run), path, "the picture", "timeline.svg")
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _bar(chart: ET.Element, run: Run, bar: Bar, end: int, top: float) -> None:
+def _names(page: Page, notes: list[str], named: int, top: float) -> None:
+    """What the numbers and colours stand for."""
+    for line, note in enumerate(notes):
+        at = top + LINE * line
+        if line < named:
+            page.box((24, at - 11), (12, 12), fill=_fill(line))
+        page.text(44, at, note)
+
+
+def _bar(page: Page, run: Run, bar: Bar, end: int, corner: tuple[float, float]) -> None:
     start, stop, step = bar
-    left, width = WIDTH * start / end, max(WIDTH * (stop - start) / end, 0.4)
-    group = ET.SubElement(chart, "g")
+    left, width = WIDTH * start / end, max(WIDTH * (stop - start) / end, THINNEST)
     seconds = run.timeline.seconds
-    ET.SubElement(group, "title").text = (
-        f"{run.plan.steps[step].text}: {format_seconds(seconds(start))} to "
-        f"{format_seconds(seconds(stop))}"
+    page.box(
+        (corner[0] + left, corner[1]),
+        (width, ROW),
+        fill=_fill(step),
+        line=0.6 if width > 3 else 0,
+        tip=f"{run.plan.steps[step].text}: {format_seconds(seconds(start))} to "
+        f"{format_seconds(seconds(stop))}",
     )
-    ET.SubElement(
-        group, "rect", x=number(left), y=number(top), width=f"{width:.2f}", height=number(ROW),
-        fill=_fill(step), stroke="#333333",
-    ).set("stroke-width", "0.6" if width > 3 else "0")  # fmt: skip
     text = str(step + 1)
-    if width > len(text) * 12 * LETTER + 6:
-        put_text(group, left + width / 2, top + ROW * 0.66, text, size=12, anchor="middle")
+    if width > text_width(text, 12) + 6:
+        x, y = corner[0] + left + width / 2, corner[1] + ROW * 0.66
+        page.text(x, y, text, size=12, anchor="middle")
 
 
-def _exposed(chart: ET.Element, run: Run, chip: tuple[int, ...], end: int) -> None:
+def _exposed(page: Page, run: Run, chip: tuple[int, ...], end: int, left: float) -> None:
     """Red above the core's row while the chip communicates and does not compute."""
     timeline = run.timeline
     talking = timeline.communicating(chip, run.plan.collectives)
     spans = without(talking, timeline.computing(chip))
     for start, stop in spans:
-        left, width = WIDTH * start / end, WIDTH * (stop - start) / end
-        ET.SubElement(
-            chart, "rect", x=f"{left:.2f}", y=number(ABOVE - 12), width=f"{width:.2f}",
-            height="6", fill=EXPOSED,
-        )  # fmt: skip
+        at, width = left + WIDTH * start / end, WIDTH * (stop - start) / end
+        page.box((at, ABOVE - 12), (width, 6), fill=EXPOSED, edge=None)
     if spans:
-        put_text(chart, -10, ABOVE - 6, "exposed", size=11, anchor="end")
+        page.text(left - 10, ABOVE - 6, "exposed", size=11, anchor="end")
 
 
-def _ticks(chart: ET.Element, run: Run, below: float) -> None:
+def _ticks(page: Page, run: Run, left: float, below: float) -> None:
     """The time axis, in steps that a person would choose."""
     total = run.totals.simulated_seconds
-    step = _round_step(total / MOST_TICKS)
+    step = round_step(total / MOST_TICKS)
     at = Fraction(0)
     while at <= total:
-        left = WIDTH * float(at / total)
-        ET.SubElement(
-            chart, "line", x1=number(left), x2=number(left), y1=number(below - 4),
-            y2=number(below + 2), stroke="#333333",
-        )  # fmt: skip
-        text = "0" if at == 0 else format_seconds(at)
-        put_text(chart, left, below + 16, text, size=11, anchor="middle")
+        x = left + WIDTH * float(at / total)
+        page.line((x, below - 4), (x, below + 2))
+        page.text(x, below + 16, "0" if at == 0 else format_seconds(at), size=11, anchor="middle")
         at += step
-
-
-def _round_step(least: Fraction) -> Fraction:
-    """1, 2 or 5 times a power of ten, at least so long.
-
-    >>> _round_step(Fraction(3, 10)), _round_step(Fraction(17))
-    (Fraction(1, 2), Fraction(20, 1))
-    """
-    power = Fraction(1)
-    while power > least:
-        power /= 10
-    while power * 10 <= least:
-        power *= 10
-    return next(power * times for times in (1, 2, 5, 10) if power * times >= least)
 
 
 def _fill(step: int) -> str:

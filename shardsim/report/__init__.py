@@ -4,8 +4,11 @@ parts.py         what reports are put together from
 tables.py        runs and plans
 ways.py          other ways than a plan's, and where they would be better
 compare.py       strategies side by side
+over.py          the same over the extents of a dimension
 collective.py    one collective
+sizes.py         the same over sizes
 topologies.py    topologies
+chips.py         chips, their ladders, and figures with sources
 placement.py     one sharding: all notations, and who holds which block
 verification.py  what the check of a machine found
 gantt.py         the strip chart

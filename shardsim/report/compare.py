@@ -10,7 +10,7 @@ from rich.text import Text
 
 from shardsim.planner import CollectiveStep, MatmulStep, SliceStep
 from shardsim.report.parts import Advice, Sentence, new_table, title
-from shardsim.units import format_bytes, format_flops, format_seconds
+from shardsim.units import format_bytes, format_capacity, format_flops, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ def _warnings(compared: Compared) -> Iterator[RenderableType]:
     for row in compared.rows:
         if not row.fits:
             held = format_bytes(row.run.totals.peak_memory_bytes_per_chip)
-            capacity = format_bytes(row.run.plan.mesh.topology.chip.hbm_capacity)
+            capacity = format_capacity(row.run.plan.mesh.topology.chip.hbm_capacity)
             yield Advice(f"{row.name} does not fit: {held} on a chip that has {capacity}")
     if not any(row.fits for row in compared.rows):
         yield Advice("no strategy fits, so the quickest of all is called the best")

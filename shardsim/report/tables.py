@@ -29,7 +29,7 @@ from shardsim.report.parts import (
     title,
 )
 from shardsim.report.ways import cheaper, shown, turning_points, ways
-from shardsim.units import format_bytes, format_flops, format_seconds
+from shardsim.units import format_bytes, format_capacity, format_flops, format_seconds
 from shardsim.vocabulary import Algorithm, DimensionKind
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _totals(run: Run) -> Table:
         (
             "memory per chip",
             format_bytes(totals.peak_memory_bytes_per_chip),
-            f"{fits} {format_bytes(capacity)}",
+            f"{fits} {format_capacity(capacity)}",
         ),
     ]
     if run.links:

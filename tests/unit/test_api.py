@@ -20,7 +20,7 @@ SCENARIO = Path(__file__).parents[2] / "scenarios" / "7-small-gather.yaml"
 PUBLIC = [
     "CollectiveRun", "Compared", "Comparison", "Dtype", "Mesh", "Plan", "Run", "Scenario",
     "ShardsimError", "Timeline", "Topology", "collective", "compare", "execute",
-    "load_comparison", "load_scenario", "parse", "plan", "run", "verify",
+    "load_comparison", "load_scenario", "parse", "plan", "roofline", "run", "verify",
 ]  # fmt: skip
 
 

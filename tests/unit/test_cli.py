@@ -396,6 +396,7 @@ LINKS = ["--efficiency", "--launch-overhead"]
 CHOICES = ["--policy", "--objective", "--idle-axes", "--uneven", *MATMULS, *LINKS]
 TIMING = ["--overlap", "--form", "--prefetch", "--compute-slowdown"]
 FOREIGN = ["--from", "--einsum"]
+PICTURE = ["--svg", "--png"]
 ASKED = ["--shift", "--root", "--from", "--to", "--ways"]
 
 
@@ -411,14 +412,27 @@ ASKED = ["--shift", "--root", "--from", "--to", "--ways"]
                 *CHOICES,
                 "--strategy",
                 "--trace",
-                "--svg",
+                *PICTURE,
                 *FOREIGN,
                 "--json",
             ],
         ),
         ("plan", [*MACHINE, *ARRAYS, *CHOICES, "--strategy", *FOREIGN, "--json"]),
-        ("compare", [*MACHINE, *ARRAYS, *TIMING, *CHOICES, "--json"]),
-        ("collective", ["--size", *MACHINE, "--axes", *METHOD, *ASKED, *LINKS, "--json"]),
+        ("compare", [*MACHINE, *ARRAYS, *TIMING, *CHOICES, "--over", *PICTURE, "--json"]),
+        (
+            "collective",
+            [
+                "--size",
+                *MACHINE,
+                "--axes",
+                *METHOD,
+                *ASKED,
+                *LINKS,
+                "--sizes",
+                *PICTURE,
+                "--json",
+            ],
+        ),
     ],
 )
 def test_the_options_that_help_lists_in_order(name: str, options: list[str]) -> None:

@@ -72,10 +72,10 @@ def test_the_best_is_the_quickest(folder: Path) -> None:
     ("j", "fits", "said"),
     [
         # A and B of 10.7 GB, C of 8.59 GB; cut over 4 chips A has 2.68 GB, C 2.15 GB
-        (81920, [False, True], ["whole does not fit: 30.1 GB on a chip that has 16 GB"]),
+        (81920, [False, True], ["whole does not fit: 30.1 GB on a chip that has 16 GB = 14.9 GiB"]),
         # A and B twice as large
-        (163840, [False, False], ["whole does not fit: 51.5 GB on a chip that has 16 GB",
-                                  "cut does not fit: 29.0 GB on a chip that has 16 GB",
+        (163840, [False, False], ["whole does not fit: 51.5 GB on a chip that has 16 GB = 14.9 GiB",
+                                  "cut does not fit: 29.0 GB on a chip that has 16 GB = 14.9 GiB",
                                   "no strategy fits, so the quickest of all is called the best"]),
     ],
 )  # fmt: skip

@@ -60,6 +60,38 @@ SHARDINGS = {
     "scalar": ("loss[]{U_X}", "--on", "v5e:4x2"),
 }  # fmt: skip
 
+MATMUL = "X[B, D] · W[D, F] -> Y[B, F]"
+SIZES = ("--dims", "D=4096,F=4096", "--dims", "D=1024,F=1024")
+MIXED_TYPES = ("--dtype", "bf16", "--dtype", "W=int8,default=bf16")
+BLOCK = (
+    "AllGather_X W[D_X, F_Y] -> W[D, F_Y]",
+    "AllGather_Y In[B_X, D_Y] -> In[B_X, D]",
+    "In[B_X, D] · W[D, F_Y] -> H[B_X, F_Y]",
+)
+ROOFLINES = {
+    "one": (MATMUL, "--on", "v5e", "--dims", "B=512,D=4096,F=4096"),
+    "solved": (MATMUL, "--on", "v5e", "--dims", "D=4096,F=4096", "--solve", "B"),
+    "first_order": (MATMUL, "--on", "v5e", "--solve", "B"),
+    "table": (MATMUL, "--on", "v5e", "--on", "h100", *MIXED_TYPES, *SIZES, "--solve", "B"),
+    "times": (MATMUL, "--on", "v5e", "--on", "h100", "--dims", "B=8,D=4096,F=4096"),
+    "network": ("X[B, D_X] · Y[D_X, F] -> Z[B, F]", "--on", "v5e:2", "--dims", "B=4096,F=4096",
+                "--solve", "D"),
+    "dot": ("x[n] · y[n] -> z[]", "--on", "v5p", "--dims", "n=1000000"),
+    "no_unit": ("x[n] · y[n] -> z[]", "--on", "mi300x", "--dims", "n=1000000"),
+    "numbers": ("--on", "v6e", "--flops", "1 TFLOP", "--bytes", "1 GB"),
+    "over": (MATMUL, "--on", "v5e", *SIZES, "--dtype", "W=int8,default=bf16", "--over", "B=512"),
+    "split": (*BLOCK, "--on", "v5p:4x4x4", "--mesh", "X=16,Y=4", "--dims", "D=8192,F=32768",
+              "--solve", "B", "--split", "X,Y"),
+}  # fmt: skip
+TRAINING = ("--train", "--tokens", "15e12", "--batch", "4e6", "--on", "v5p:16x20x28")
+SERVING = ("--on", "v5e:4x4", "--batch", "32", "--context", "8192", "--dtype", "int8")
+MODELS = {
+    "serving": ("llama-3-70b", *SERVING, "--mesh", "X=4,Y=4", "--generated", "512", "--mfu", "0.4"),
+    "training": ("llama-3-70b", *TRAINING, "--mfu", "0.4", "--kept", "2"),
+    "latent": ("deepseek-v3",),
+}
+CHAPTERS = ["roofline", "tpus", "sharding", "training", "applied-inference", "gpus"]
+
 REPORTS = [
     *[(f"run_{name}.txt", ("run", str(FOLDER / f"{name}.yaml"))) for name in SCENARIOS],
     *[
@@ -83,6 +115,18 @@ REPORTS = [
     ("show_cut_dimension.txt", ("show", *CUT[1:2], *CUT[2:])),
     *[(f"sharding_{name}.txt", ("show", *given)) for name, given in SHARDINGS.items()],
     ("sharding_parts.json", ("show", *SHARDINGS["parts"], "--json")),
+    *[(f"roofline_{name}.txt", ("roofline", *given)) for name, given in ROOFLINES.items()],
+    ("roofline_network.json", ("roofline", *ROOFLINES["network"], "--json")),
+    *[(f"model_{name}.txt", ("model", *given)) for name, given in MODELS.items()],
+    ("model_latent.json", ("model", *MODELS["latent"], "--json")),
+    *[(f"book_{name}.txt", ("book", name)) for name in CHAPTERS],
+    ("compare_over.txt", ("compare", "compare-tensor-parallel-block", "--over", "B=512,4096")),
+    (
+        "collective_sizes.txt",
+        ("collective", "ag", "--size", "1MiB", "--on", "v5e:4x4", "--sizes", "1KiB,1MiB,1GiB"),
+    ),
+    ("show_chips.txt", ("show", "chips")),
+    *[(f"show_{name}.txt", ("show", name)) for name in ("v5e", "h100", "mi300x")],
 ]
 LOWER_CASE = (
     ["q[b, t_x] · k[t_x, s] -> p[b, s]", "AllGather_y r[s_y] -> r[s]"],

@@ -21,7 +21,8 @@ LAYERS = [
     {"cost", "collectives"},
     {"program", "planner", "overlap"},
     {"engine", "oracle"},
-    {"documents", "catalogue", "scenario", "comparison", "verification", "inspection"},
+    {"documents", "catalogue", "scenario", "comparison", "verification", "inspection"}
+    | {"rooflines", "model", "book"},
     {"report", "perfetto", "plot"},
     {"cli", "api", "__init__", "__main__"},
 ]
@@ -39,6 +40,7 @@ THIRD_PARTY = {
     "pydantic_core": LAYERS[6],  # pydantic's own other half
     "ruamel": LAYERS[6],
     "rich": {"report", "cli"},
+    "matplotlib": {"plot"},
     "typer": {"cli"},
 }
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

@@ -6,7 +6,6 @@ import itertools
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -14,9 +13,10 @@ import shardsim as ss
 from shardsim.comparison import Run
 from shardsim.errors import PlanError, ScenarioError
 from shardsim.plot import draw_timeline
-from shardsim.plot.drawing import LETTER
+from shardsim.plot.timeline import timeline_picture
 from shardsim.vocabulary import Form, Overlap
 from tests.machines import peak_memory
+from tests.pictures import outside, overlaps, texts_of, tips_of
 
 US = Fraction(1, 10**6)
 RING: dict[str, Any] = {
@@ -269,13 +269,13 @@ def test_each_hop_is_launched_by_itself() -> None:
 
 def test_a_picture_of_the_busiest_chip() -> None:
     result = ran(GATHER, dims={"I": 32, "J": 500, "K": 250}, overlap="decomposed")
-    root = ET.fromstring(draw_timeline(result))
-    texts = [one.text or "" for one in root.iter() if one.tag.endswith("text")]
-    titles = [one.text or "" for one in root.iter() if one.tag.endswith("title")]
-    assert {"core", "link X+", "link X-", "exposed"} <= set(texts)
-    parts = [title for title in titles if title.startswith("G[I, J]")]
+    drawing = draw_timeline(result)
+    assert {"core", "link X+", "link X-", "exposed"} <= set(texts_of(drawing))
+    parts = [tip for tip in tips_of(drawing) if tip.startswith("G[I, J]")]
     assert len(parts) == len(result.timeline.computing((0,)))
-    assert any("of which" in text for text in texts)
+    assert any("of which" in text for text in texts_of(drawing))
+    picture = timeline_picture(result)
+    assert outside(picture) == overlaps(picture) == []
 
 
 def test_names_of_links_have_room_in_the_picture() -> None:
@@ -286,14 +286,16 @@ def test_names_of_links_have_room_in_the_picture() -> None:
         mesh={name: 8, "Y": 4},
         dims={"I": 64, "J": 64},
     )
-    root = ET.fromstring(draw_timeline(result))
-    chart = next(one for one in root if "transform" in one.attrib)
-    left = float(chart.attrib["transform"].removeprefix("translate(").split()[0])
-    names = [one for one in chart if one.attrib.get("text-anchor") == "end"]
-    assert any(name in (one.text or "") for one in names)
-    for one in names:
-        wide = len(one.text or "") * float(one.attrib["font-size"]) * LETTER
-        assert left + float(one.attrib["x"]) - wide >= 0
+    picture = timeline_picture(result)
+    assert f"link {name}+" in texts_of(picture.svg())
+    assert outside(picture) == overlaps(picture) == []
+
+
+def test_steps_that_are_not_named_are_counted() -> None:
+    result = ran(LAYER, dims={"B": 16, "D": 160, "F": 320}, repeat=4)
+    *_, last, more = texts_of(draw_timeline(result))
+    assert last.startswith("12  ")
+    assert more == f"and {len(result.plan.steps) - 12} more steps"
 
 
 def test_a_picture_of_nothing() -> None:

@@ -444,7 +444,7 @@ def test_a_path_that_cannot_be_is_an_error_with_a_way_out(
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("when", ["write_text", "replace"])
+@pytest.mark.parametrize("when", ["write_bytes", "replace"])
 @pytest.mark.parametrize(
     ("number", "way_out"),
     [(errno.ENOSPC, "another path"), (errno.EACCES, "in which you may write")],
@@ -459,11 +459,11 @@ def test_a_failed_write_leaves_the_old_file(
 ) -> None:
     path = tmp_path / "trace.json"
     path.write_text("the old trace")
-    write_text = Path.write_text
+    write_bytes = Path.write_bytes
 
     def fail(self: Path, *args: Any, **kwargs: Any) -> None:
-        if when == "write_text":
-            write_text(self, "half of i")
+        if when == "write_bytes":
+            write_bytes(self, b"half of i")
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(Path, when, fail)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 
 from shardsim.errors import InputError, NotationError, ShardingError
 from shardsim.inspection import Inspection, View, chips_text, inspect_sharding
 from shardsim.notation import parse_array
 from shardsim.placement import check_axes, local_shape, merged
 from shardsim.plot import draw_placement, write_placement
+from shardsim.plot.colours import luminance
+from shardsim.plot.placement import placement_picture
+from tests.pictures import outside, overlaps, texts_of, tips_of
 
-SVG = "{http://www.w3.org/2000/svg}"
 MESH = {"X": 4, "Y": 2}
 
 
@@ -117,12 +120,14 @@ def test_an_extent_is_asked_for() -> None:
         local_shape(parse_array("A[I_X]"), MESH, {})
 
 
-def texts(drawing: str) -> list[str]:
-    return [found.text or "" for found in ET.fromstring(drawing).iter(f"{SVG}text")]
+def blocks(one: Inspection) -> list[Rectangle]:
+    """The rectangles of a drawing, in order."""
+    (sheet,) = placement_picture(one).figure.axes
+    return [found for found in sheet.get_children() if str(found.get_gid()).startswith("tip-")]
 
 
 def test_the_drawing_says_all_of_it() -> None:
-    found = texts(draw_placement(looked("A: f32[I_X, J]{U_Y}", I=64, J=128)))
+    found = texts_of(draw_placement(looked("A: f32[I_X, J]{U_Y}", I=64, J=128)))
     assert found[:4] == [
         "A: f32[I_X, J]{U_Y}",
         "v5e:4x2, mesh X=4 Y=2; each partial sum on 1 chip",
@@ -137,35 +142,26 @@ def test_the_drawing_says_all_of_it() -> None:
 @pytest.mark.parametrize("text", ["A[]", "A[I_XY]", "A[I_X, J_Y]", "A[I, J_YX]", "A[I, J, K]"])
 def test_every_block_is_drawn_inside_the_page_and_they_fill_the_array(text: str) -> None:
     one = looked(text)
-    root = ET.fromstring(draw_placement(one))
-    _, _, wide, high = map(float, root.attrib["viewBox"].split())
-    blocks = [group.find(f"{SVG}rect") for group in root.iter(f"{SVG}g")]
+    picture = placement_picture(one)
+    wide, high = picture.figure.get_size_inches() * 72
     boxes = []
-    for block in blocks:
-        assert block is not None
-        x, y, width, height = (float(block.attrib[k]) for k in ("x", "y", "width", "height"))
+    for block in blocks(one):
+        x, y, width, height = *block.get_xy(), block.get_width(), block.get_height()
         assert 0 <= x <= x + width <= wide
         assert 0 <= y <= y + height <= high
         boxes.append((x, y, width, height))
-    count = 1
-    for number in one.grid:
-        count *= number
-    assert len(boxes) == count
+    assert len(boxes) == math.prod(one.grid) == len(tips_of(picture.svg()))
     left, top = min(b[0] for b in boxes), min(b[1] for b in boxes)
     right, bottom = max(b[0] + b[2] for b in boxes), max(b[1] + b[3] for b in boxes)
     area = sum(width * height for _, _, width, height in boxes)
     assert area == pytest.approx((right - left) * (bottom - top), rel=0.01)
-    for word in root.iter(f"{SVG}text"):
-        assert 0 <= float(word.attrib["y"]) <= high
-        assert 0 <= float(word.attrib["x"]) <= wide
+    assert outside(picture) == overlaps(picture) == []
 
 
 def test_the_sides_are_as_the_extents() -> None:
     def sides(**extents: int) -> float:
-        root = ET.fromstring(draw_placement(looked("A[I, J]", **extents)))
-        (block,) = (group.find(f"{SVG}rect") for group in root.iter(f"{SVG}g"))
-        assert block is not None
-        return float(block.attrib["width"]) / float(block.attrib["height"])
+        (block,) = blocks(looked("A[I, J]", **extents))
+        return float(block.get_width() / block.get_height())
 
     assert sides(I=64, J=128) == pytest.approx(2, rel=0.01)
     assert sides(I=128, J=64) == pytest.approx(0.5, rel=0.01)
@@ -173,13 +169,8 @@ def test_the_sides_are_as_the_extents() -> None:
 
 
 def test_neighbours_differ_in_grey() -> None:
-    drawing = draw_placement(looked("A[I_X, J_Y]", {"X": 8, "Y": 9}))
-    fills = re.findall(r'fill="#(\w\w)(\w\w)(\w\w)"', drawing)
-    weights = (0.2126, 0.7152, 0.0722)
-    grey = [
-        sum(w * int(part, 16) / 255 for w, part in zip(weights, fill, strict=True))
-        for fill in fills
-    ]
+    drawn = blocks(looked("A[I_X, J_Y]", {"X": 8, "Y": 9}))
+    grey = [luminance(to_hex(block.get_facecolor())) for block in drawn]
     assert len(grey) == 72
     assert min(grey) > 0.6  # black type can be read on it
     for k, one in enumerate(grey):
@@ -190,7 +181,7 @@ def test_neighbours_differ_in_grey() -> None:
 
 
 def test_a_drawing_with_too_many_blocks_says_so() -> None:
-    found = texts(draw_placement(looked("A[I_X, J_Y]", {"X": 100, "Y": 100})))
+    found = texts_of(draw_placement(looked("A[I_X, J_Y]", {"X": 100, "Y": 100})))
     assert found[-3:] == [
         "the blocks are too small for the names of their chips: point at one",
         "cut: the first 64 of 100 blocks across",

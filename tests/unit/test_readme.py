@@ -52,7 +52,11 @@ def test_all_blocks_but_the_first_show_a_command_and_what_it_prints() -> None:
 @pytest.mark.parametrize(
     "block",
     blocks("text")[1:],
-    ids=["a fault", "sharding", "plan", "tiers", "strided", "strategies", "overlap"],
+    ids=[
+        *("a fault", "sharding", "plan", "tiers", "strided"),
+        *("roofline", "network", "table", "model", "book"),
+        *("strategies", "overlap"),
+    ],
 )
 def test_a_command_prints_what_the_readme_says(
     block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

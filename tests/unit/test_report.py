@@ -187,7 +187,10 @@ def test_the_formulas_are_told(topology: str, settings: dict[str, str], exact: s
 
 @pytest.mark.parametrize(
     ("columns", "fits"),
-    [(3_998_000, "16 GB    fits in 16 GB"), (3_998_001, "16.0 GB    DOES NOT FIT in 16 GB")],
+    [
+        (3_998_000, "16 GB    fits in 16 GB = 14.9 GiB"),
+        (3_998_001, "16.0 GB    DOES NOT FIT in 16 GB = 14.9 GiB"),
+    ],
 )
 def test_memory(columns: int, fits: str) -> None:
     """I J + I + J elements with I = 2000 are (I + 1)(J + 1) - 1.
