@@ -144,7 +144,8 @@ NOT_QUANTITIES = [
     (
         "1 us",
         "bytes",
-        "'us' is not a unit of bytes; known: B, kB, KB, MB, GB, TB, PB, EB, KiB, MiB, GiB, TiB, PiB",
+        "'us' is not a unit of bytes; "
+        "known: B, kB, KB, MB, GB, TB, PB, EB, KiB, MiB, GiB, TiB, PiB",
         BYTES,
     ),
     (
