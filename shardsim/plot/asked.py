@@ -31,12 +31,13 @@ def write_answers(answers: Sequence[Answer], path: str | os.PathLike[str]) -> No
     """
     roofs: dict[str, Roof] = {}
     points = []
+    alone = len({(answer.roofline.machine, answer.roofline.dtype) for answer in answers}) == 1
     for answer in answers:
         one = answer.roofline
         if one.peak is None:
             continue
         name = f"{one.machine} {one.dtype}"
-        roofs.setdefault(name, Roof(name, one.peak, _slopes(one, alone=len(answers) == 1)))
+        roofs.setdefault(name, Roof(name, one.peak, _slopes(one, alone=alone)))
         if one.intensity and one.attained and not answer.missing:
             points.append(Point(_label(one, answers), one.intensity, one.attained))
     if not roofs:
