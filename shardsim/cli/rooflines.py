@@ -31,7 +31,7 @@ from shardsim.cli.output import print_json, print_report, say
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shardsim.rooflines import Answer
+    from shardsim.rooflines import Answer, Split
     from shardsim.rooflines.attained import Attained
 
 __all__ = ["roofline"]
@@ -124,11 +124,9 @@ def roofline(
     asked: dict[str, Any] = {"through": through, "fused": fused, "solve": solve, "small": small}
     paths = picture_paths(svg, png)
     dim, most = _over(over)
-    if dim is not None and not any(f"{dim}=" in text for text in dims or [""]):
-        dims = [
-            ",".join(part for part in (text, f"{dim}={MOST_EXTENT}") if part)
-            for text in dims or [""]
-        ]
+    axes = _axes(split, solve)
+    if dim is not None:
+        dims = [_with(text, dim) for text in dims or [""]]
     answers = ask_rooflines(
         what or None,
         on=on,
@@ -143,22 +141,52 @@ def roofline(
     curves = _curves(answers, dim, most)
     _pictures(answers, curves, paths)
     if as_json:
-        print_json(_document(answers, curves, split))
+        print_json(_document(answers, curves, axes))
         return
-    _print(answers, curves, split)
+    _print(answers, curves, axes)
 
 
 def _over(text: str | None) -> tuple[str | None, int]:
     """The dimension of --over, and how far."""
-    from shardsim.errors import Source
+    from shardsim.errors import ScenarioError, Source
     from shardsim.units import parse_count
 
     if text is None:
         return None, MOST_EXTENT
     name, equals, most = text.partition("=")
     source = Source(text, "--over")
+    if not name.strip():
+        place = source.place(0, max(1, len(text)))
+        raise ScenarioError("--over names no dimension", "write --over B, or --over B=8192", place)
     place = source.place(len(name) + 1, len(text)) if most else source.place(0, max(1, len(text)))
     return name.strip(), parse_count(most, f"extent {name}", place) if equals else MOST_EXTENT
+
+
+def _with(text: str, dim: str) -> str:
+    """Extents as a text, with one for the dimension that grows if there is none."""
+    from shardsim.errors import Source
+    from shardsim.notation import parse_assignments
+
+    if not text.strip():
+        return f"{dim}={MOST_EXTENT}"
+    given = parse_assignments(Source(text, "--dims"), "dimension")
+    return text if dim in given else f"{text},{dim}={MOST_EXTENT}"
+
+
+def _axes(split: str | None, solve: str | None) -> tuple[str, str] | None:
+    """The two axes of --split."""
+    from shardsim.errors import ScenarioError, Source
+
+    if split is None:
+        return None
+    axes = [word.strip() for word in split.split(",") if word.strip()]
+    if len(axes) != 2 or axes[0] == axes[1] or solve is None:
+        raise ScenarioError(
+            "--split takes two axes, and --solve the batch",
+            "write --split X,Y --solve B",
+            Source(split, "--split").place(0, max(1, len(split))),
+        )
+    return axes[0], axes[1]
 
 
 def _curves(answers: tuple[Answer, ...], dim: str | None, most: int) -> list[Attained]:
@@ -173,6 +201,11 @@ def _curves(answers: tuple[Answer, ...], dim: str | None, most: int) -> list[Att
         if dim not in one.extents:
             known = ", ".join(one.extents) or "none: there is no statement"
             raise ScenarioError(f"no statement has a dimension {dim}", f"they have {known}")
+        if one.compute_seconds is None:
+            raise ScenarioError(
+                f"the vector unit of {one.machine} has no figure, so what it attains is not known",
+                "choose a chip that has one, or give it: --figures with vector_unit and clock",
+            )
         others = " ".join(f"{d}={e}" for d, e in one.extents.items() if d != dim)
         label = f"{one.machine} {one.dtype} {others}"
         curves.append(attained_over(one, dim, doublings(most), label))
@@ -194,7 +227,7 @@ def _pictures(answers: tuple[Answer, ...], curves: list[Attained], paths: tuple[
 
 
 def _document(
-    answers: tuple[Answer, ...], curves: list[Attained], split: str | None
+    answers: tuple[Answer, ...], curves: list[Attained], axes: tuple[str, str] | None
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "format": "shardsim/roofline/1",
@@ -210,34 +243,43 @@ def _document(
             }
             for curve in curves
         ]
-    if split is not None:
-        cut, dim = _split(answers, split)
-        found["split"] = {
-            "axes": [cut.first, cut.second],
-            "size": float(cut.size),
-            "book_seconds": float(cut.seconds),
-            f"critical_{dim}_per_chip": float(cut.critical),
-        }
+    if axes is not None:
+        found["split"] = [
+            {
+                "machine": answer.roofline.machine,
+                "axes": [cut.first, cut.second],
+                "dim": answer.solve,
+                "extent": cut.batch,
+                "size": float(cut.size),
+                "book_seconds": float(cut.seconds),
+                "critical_per_chip": float(cut.critical),
+            }
+            for answer, cut in _splits(answers, axes)
+        ]
     return found
 
 
-def _split(answers: tuple[Answer, ...], split: str) -> Any:
-    from shardsim.errors import ScenarioError, Source
+def _splits(answers: tuple[Answer, ...], axes: tuple[str, str]) -> list[tuple[Answer, Split]]:
+    """The best cut of each answer."""
+    from shardsim.errors import ScenarioError
     from shardsim.rooflines import split_chips
 
-    place = Source(split, "--split").place(0, max(1, len(split)))
-    axes = [word.strip() for word in split.split(",")]
-    answer = answers[0]
-    if len(axes) != 2 or answer.solve is None:
-        raise ScenarioError(
-            "--split takes two axes, and --solve the batch",
-            "write --split X,Y --solve B",
-            place,
-        )
-    return split_chips(answer.roofline, answer.solve, *axes), answer.solve
+    found = []
+    for answer in answers:
+        if answer.missing:
+            missing = ", ".join(answer.missing)
+            raise ScenarioError(
+                f"--split needs the extents of {missing}",
+                f"add --dims {','.join(f'{dim}=8192' for dim in answer.missing)}",
+            )
+        assert answer.solve is not None
+        found.append((answer, split_chips(answer.roofline, answer.solve, *axes)))
+    return found
 
 
-def _print(answers: tuple[Answer, ...], curves: list[Attained], split: str | None) -> None:
+def _print(
+    answers: tuple[Answer, ...], curves: list[Attained], axes: tuple[str, str] | None
+) -> None:
     from rich.console import Group
 
     from shardsim.report.roofline import (
@@ -250,9 +292,8 @@ def _print(answers: tuple[Answer, ...], curves: list[Attained], split: str | Non
     parts: list[Any] = [
         roofline_report(answers[0]) if len(answers) == 1 else rooflines_report(answers)
     ]
-    if split is not None:
-        cut, dim = _split(answers, split)
-        parts.append(split_report(cut, dim, answers[0].roofline.clock.topology.size))
+    for answer, cut in _splits(answers, axes) if axes else ():
+        parts.append(split_report(cut, answer))
     if curves:
         parts.append(attained_report(curves))
     print_report(Group(*parts))

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from shardsim.report.parts import Advice, Sentence, new_table, title
+from shardsim.report.parts import SIGNS, Advice, Sentence, new_table, title
 from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _times(one: Roofline) -> RenderableType:
         table.add_row(
             Text(f"{talk.kind.label}, sent"),
             Text(""),
-            Text(format_seconds(talk.exact)),
+            Text(SIGNS[talk.relation] + format_seconds(talk.seconds)),
             Text(""),
             Text(f"collectives of V = {format_bytes(talk.size)}; book {format_seconds(talk.book)}"),
         )
@@ -111,17 +111,18 @@ def _notes(one: Roofline) -> Iterator[RenderableType]:
             f"the catalogue has no figure for the vector unit of {chip.title or chip.name}: "
             "T_math is left out of the bounds"
         )
-    for step in one.load.collectives:
-        yield Sentence(f"sent: {step.text}: {format_seconds(step.price.estimate)}")
+    for sent in one.load.collectives:
+        seconds = format_seconds(one.clock.price(sent).estimate)
+        yield Sentence(f"sent: {sent.step.text}: {seconds}")
 
 
 def _bounds(one: Roofline) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    binds = one.bound
+    binds = one.bound or "not known"
     rows = [
         ("at least", format_seconds(one.lower_bound()), "the longest of them: all overlap"),
         ("at most", format_seconds(one.upper_bound()), "their sum: one after the other"),
-        ("bound by", binds, ""),
+        ("bound by", binds, "" if one.bound else "T_math has no figure"),
     ]
     if one.attained is not None and one.peak:
         share = float(one.attained / one.peak)
@@ -220,7 +221,7 @@ def _times_row(one: Roofline) -> list[str]:
         format_seconds(max(one.memory_seconds, one.network_seconds)),
         "" if needed is None else figure(needed),
         "" if intensity is None else figure(intensity),
-        one.bound,
+        one.bound or "not known",
     ]
 
 
@@ -233,19 +234,20 @@ def _solved_rows(answer: Answer) -> Iterator[list[str]]:
         yield [near, exact, one.channel.label]
 
 
-def split_report(split: Split, dim: str, chips: int) -> RenderableType:
+def split_report(split: Split, answer: Answer) -> RenderableType:
     """How to cut the chips between two axes."""
-    first, second = split.first, split.second
+    first, second, dim = split.first, split.second, answer.solve
+    chips = answer.roofline.clock.topology.size
     return Group(
-        title(f"Cut between {first} and {second}"),
+        title(f"Cut of {answer.roofline.machine} between {first} and {second}"),
         Sentence(
-            f"best {first} = {figure(split.size)}, {second} = {figure(chips / split.size)} of "
-            f"{chips:,} chips: collectives along each take {format_seconds(split.seconds)}, by the "
-            "book's formulas"
+            f"at {dim} = {split.batch:,} best {first} = {figure(split.size)}, {second} = "
+            f"{figure(chips / split.size)} of {chips:,} chips: collectives along each take "
+            f"{format_seconds(split.seconds)}, by the book's formulas, latency apart"
         ),
         Sentence(
             f"bound by compute from {dim} = {figure(split.critical * chips)} on "
-            f"({figure(split.critical)} a chip), with that cut and both axes busy at once"
+            f"({figure(split.critical)} a chip), with the best cut there and both axes busy at once"
         ),
     )
 

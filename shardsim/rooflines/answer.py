@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer"]
 
+IDENTITY = ("text", "machine", "chips", "dtype", "through")
+"""Of an entry what does not depend on extents."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
@@ -53,8 +56,11 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """An entry of `roofline --json`."""
-        chips = self.roofline.clock.topology.size
-        found = {} if self.missing else self.roofline.to_dict()
+        found = self.roofline.to_dict()
+        if self.missing:
+            dims = {dim: e for dim, e in found["dims"].items() if dim not in self.missing}
+            dims.pop(self.solve or "", None)
+            found = {**{key: found[key] for key in IDENTITY}, "dims": dims}
         if self.solve is None:
             return found
         return {
@@ -65,7 +71,7 @@ class Answer:
                     "channel": one.channel.value,
                     "exact": None if one.exact is None else float(one.exact),
                     "approximate": None if one.approximate is None else float(one.approximate),
-                    "exact_per_chip": None if one.exact is None else float(one.exact / chips),
+                    "parts": self.cuts.get(one.dim, 1),
                     "compute_bound_above": one.computes_above,
                 }
                 for one in self.solved

@@ -102,7 +102,13 @@ def ask_roofline(
             raise ScenarioError(why, nearest(name, SETTINGS) or "leave it out")
     channel = _channel(through)
     if what is None or (isinstance(what, list | tuple) and not what):
-        needless = {**settings, "solve": solve, "dims": dims, "small": small}
+        needless = {
+            **settings,
+            "solve": solve,
+            "dims": dims,
+            "small": small,
+            "fused": fused or None,
+        }
         return ask_explicit(machine_of(on, figures), dtype, (flops, moved), channel, needless)
     for name, value in (("flops", flops), ("bytes", moved)):
         if value is not None:
@@ -230,10 +236,10 @@ def _solved(
             break
         ways = cuts.get(solve, 1)
         extents[solve] = max(math.ceil(highest.exact / ways), 1) * ways
-        before = [step.text for step in roofline.load.collectives]
+        before = [sent.step.text for sent in roofline.load.collectives]
         roofline, cuts = asked.at(extents)
         solved = roofline.solve(solve, asked.small)
-        if [step.text for step in roofline.load.collectives] == before:
+        if [sent.step.text for sent in roofline.load.collectives] == before:
             break
     return Answer(roofline=roofline, solved=solved, cuts=cuts, solve=solve, small=asked.small)
 

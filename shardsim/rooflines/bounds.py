@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shardsim.rooflines.clock import NETWORKS, Clock, channels_of
+from shardsim.rooflines.clock import NETWORKS, Clock, channel_of, channels_of
 from shardsim.rooflines.solving import Critical, critical
 from shardsim.units import Bytes, FlopsPerSecond, Seconds, number
-from shardsim.vocabulary import ChannelKind
+from shardsim.vocabulary import ChannelKind, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,12 +39,21 @@ class ChannelTime(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """The collectives over one kind of link: V in bytes, and seconds."""
+    """The collectives over one kind of link: V in bytes, and seconds.
+
+    Attributes:
+        kind: Of the slowest link of each.
+        size: V in bytes, of all.
+        book: Seconds by the book's formulas.
+        seconds: By the closed forms; where one is only a bound, what is likely.
+        relation: How the closed forms stand to the simulation: equal, if all of them are.
+    """
 
     kind: ChannelKind
     size: Bytes
     book: Seconds
-    exact: Seconds
+    seconds: Seconds
+    relation: Relation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,14 +142,20 @@ class Roofline:
         for kind in NETWORKS:
             size = self.clock.sent(self.load, kind)
             if size:
-                times = (self.clock.talking(self.load, kind, book=book) for book in (True, False))
-                found.append(Talk(kind, size, *times))
+                book = self.clock.talking(self.load, kind, book=True)
+                seconds = self.clock.talking(self.load, kind)
+                found.append(Talk(kind, size, book, seconds, self._relation(kind)))
         return tuple(found)
+
+    def _relation(self, kind: ChannelKind) -> Relation:
+        prices = (self.clock.price(s) for s in self.load.collectives if channel_of(s.step) is kind)
+        others = (p.relation for p in prices if p.relation is not Relation.EQUAL)
+        return next(others, Relation.EQUAL)
 
     @property
     def network_seconds(self) -> Seconds:
-        """T_comms between chips, by the closed forms."""
-        return sum((talk.exact for talk in self.talks), Fraction(0))
+        """T_comms between chips, by the closed forms, or what is likely where they are bounds."""
+        return sum((talk.seconds for talk in self.talks), Fraction(0))
 
     @property
     def book_network_seconds(self) -> Seconds:
@@ -161,10 +176,18 @@ class Roofline:
         return sum(self._times(book=book).values(), Fraction(0))
 
     @property
-    def bound(self) -> str:
-        """What takes longest: `compute`, `memory` or `communication`; of equal ones the first."""
+    def bound(self) -> str | None:
+        """What takes longest: `compute`, `memory`, `communication` or `latency`.
+
+        Latency is what communication is called when most of it is that. None where the unit that
+        computes has no figure.
+        """
+        if self.compute_seconds is None:
+            return None
         times = self._times(book=False)
-        return max(times, key=lambda name: times[name])
+        longest = max(times, key=lambda name: times[name])
+        waits = 2 * self.clock.waiting(self.load) > self.network_seconds
+        return "latency" if longest == "communication" and waits else longest
 
     @property
     def attained(self) -> FlopsPerSecond | None:
@@ -254,7 +277,8 @@ class Roofline:
                     "channel": talk.kind.value,
                     "bytes": number(talk.size),
                     "book_seconds": float(talk.book),
-                    "exact_seconds": float(talk.exact),
+                    "exact_seconds": float(talk.seconds),
+                    "relation": talk.relation.value,
                 }
                 for talk in self.talks
             ],

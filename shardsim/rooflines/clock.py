@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardsim.cost import CostModel
 from shardsim.hardware import Channel
+from shardsim.rooflines.load import Product
 from shardsim.units import Bytes, FlopsPerSecond, Seconds
 from shardsim.vocabulary import ChannelKind, DimensionKind
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from shardsim.cost import CollectivePrice
     from shardsim.planner import CollectiveStep
-    from shardsim.rooflines.load import Load, Operations
+    from shardsim.rooflines.load import Load, Operations, Sent
     from shardsim.topology import Topology
 
 __all__ = ["NETWORKS", "Clock", "channel_of", "channels_of"]
@@ -115,21 +116,25 @@ class Clock:
                 where those are only lower bounds).
         """
         total = Fraction(0)
-        for step in load.collectives:
-            if kind is None or channel_of(step) is kind:
-                price = self._price(step, factors)
+        for sent in load.collectives:
+            if kind is None or channel_of(sent.step) is kind:
+                price = self.price(sent, factors)
                 total += price.book if book else price.estimate
         return total
 
+    def waiting(self, load: Load) -> Seconds:
+        """Seconds of the collectives that are latency, by the closed forms."""
+        return sum((self.price(sent).exact.latency for sent in load.collectives), Fraction(0))
+
     def sent(self, load: Load, kind: ChannelKind) -> Bytes:
         """V of the collectives over a kind of link, together."""
-        steps = (step for step in load.collectives if channel_of(step) is kind)
-        return sum((step.size for step in steps), Fraction(0))
+        steps = (sent.step for sent in load.collectives)
+        return sum((step.size for step in steps if channel_of(step) is kind), Fraction(0))
 
-    def _price(self, step: CollectiveStep, factors: Mapping[str, Fraction]) -> CollectivePrice:
-        size = step.size
-        for dim in step.operand.sharded.array.dim_names:
-            size *= factors.get(dim, factors.get(dim.rstrip("'"), Fraction(1)))
+    def price(self, sent: Sent, factors: Mapping[str, Fraction] = AS_IT_IS) -> CollectivePrice:
+        """The price of a collective, with some dimensions so many times as long."""
+        step = sent.step
+        size = Product(Fraction(step.size), sent.dims).at(factors)
         key = (step.call.kind, step.call.group.axes, step.call.permutation, size)
         if key not in self._prices:
             call = self.cost.call(step.call.kind, step.call.group, size, step.call.permutation)

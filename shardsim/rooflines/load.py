@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shardsim.planner import Plan
     from shardsim.planner.steps import Value
 
-__all__ = ["Load", "Operations", "Product", "explicit_load", "load_of"]
+__all__ = ["Load", "Operations", "Product", "Sent", "explicit_load", "load_of"]
 
 
 class Product(NamedTuple):
@@ -61,6 +61,13 @@ class Operations(NamedTuple):
     on_vectors: bool = False
 
 
+class Sent(NamedTuple):
+    """A collective, and the dimensions that V is a product of."""
+
+    step: CollectiveStep
+    dims: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """What one chip has to do.
@@ -73,7 +80,7 @@ class Load:
 
     operations: tuple[Operations, ...] = ()
     moved: tuple[Product, ...] = ()
-    collectives: tuple[CollectiveStep, ...] = ()
+    collectives: tuple[Sent, ...] = ()
 
     @property
     def flops(self) -> Fraction:
@@ -92,7 +99,7 @@ class Load:
         """The dimensions that anything grows with."""
         flops = (product for each in self.operations for product in each.flops)
         named = [dim for product in (*flops, *self.moved) for dim in product.dims]
-        named += [dim for step in self.collectives for dim in step.operand.sharded.array.dim_names]
+        named += [dim for sent in self.collectives for dim in sent.dims]
         return tuple(dict.fromkeys(named))
 
 
@@ -113,21 +120,19 @@ def load_of(plan: Plan, *, fused: bool = False) -> Load:
 
     Args:
         plan: The plan.
-        fused: Products that later statements use stay on the chip: only what the program is given,
-            and the results that nothing uses, are moved.
+        fused: What one matmul makes and only matmuls read stays on the chip, and an operand of
+            several is read once. What a collective takes or brings is in memory all the same.
     """
     steps = [step for step in plan.steps if isinstance(step, MatmulStep)]
     extents = dict(plan.program.extents)
     names = {value.number: name for name, value in plan.inputs}
-    made = set(plan.producers()) if fused else set()
-    read = {number for step in plan.steps for number in step.reads} if fused else set()
+    inside = _inside(plan) if fused else frozenset()
     operations, moved = [], []
     seen: set[int] = set()
     for step in steps:
         operations.append(_operations(step, extents))
         for value in (*step.operands, step.result):
-            inner = value.number in made and (value is not step.result or value.number in read)
-            if inner or (fused and value.number in seen):
+            if value.number in inside or (fused and value.number in seen):
                 continue
             seen.add(value.number)
             name = names.get(value.number) or value.sharded.array.name or "result"
@@ -135,13 +140,31 @@ def load_of(plan: Plan, *, fused: bool = False) -> Load:
     return Load(
         operations=tuple(operations),
         moved=tuple(moved),
-        collectives=tuple(step for step in plan.steps if isinstance(step, CollectiveStep)),
+        collectives=tuple(
+            Sent(step, _dims(step.operand, extents))
+            for step in plan.steps
+            if isinstance(step, CollectiveStep)
+        ),
     )
 
 
+def _inside(plan: Plan) -> frozenset[int]:
+    """The numbers of values that a matmul makes and that matmuls alone read."""
+    made = {step.result.number for step in plan.steps if isinstance(step, MatmulStep)}
+    read: dict[int, bool] = {}
+    for step in plan.steps:
+        for number in step.reads:
+            read[number] = read.get(number, True) and isinstance(step, MatmulStep)
+    return frozenset(number for number in made if read.get(number, False))
+
+
+def _dims(value: Value, extents: Mapping[str, int]) -> tuple[str, ...]:
+    """The dimensions of an array, as the program has them."""
+    return tuple(_meant(dim, extents) for dim in value.sharded.array.dim_names)
+
+
 def _moved(value: Value, extents: Mapping[str, int], name: str) -> Product:
-    dims = tuple(_meant(dim, extents) for dim in value.sharded.array.dim_names)
-    return Product(value.sharded.local_bytes, dims, name)
+    return Product(value.sharded.local_bytes, _dims(value, extents), name)
 
 
 def _operations(step: MatmulStep, extents: Mapping[str, int]) -> Operations:

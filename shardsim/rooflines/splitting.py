@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.cost.book import book_seconds
 from shardsim.errors import ScenarioError
 from shardsim.units import Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from shardsim.planner import CollectiveStep
     from shardsim.rooflines.bounds import Roofline
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Split", "split_chips"]
 
 DIGITS = 10**12
+MANY = 2**60
+"""So many times the bytes leave no latency in the larger of the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,8 @@ class Split:
     Attributes:
         first: The axis along which the weights are gathered.
         second: The axis along which the activations are.
-        size: How long `first` is best, as a real number: where both take equally long.
+        batch: The extent of the dimension for which this is so.
+        size: How long `first` is best then, as a real number: where both take equally long.
         seconds: Of the collectives along each axis then; the book's formulas.
         critical: So much of the dimension that both activations and FLOPs grow with (the batch)
             that the chips compute as long as that, per chip.
@@ -41,6 +45,7 @@ class Split:
 
     first: str
     second: str
+    batch: int
     size: Fraction
     seconds: Seconds
     critical: Fraction
@@ -66,7 +71,7 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
     """
     sizes = roofline.clock.topology.size
     load = roofline.load
-    mesh = load.collectives[0].call.group.mesh if load.collectives else None
+    mesh = load.collectives[0].step.call.group.mesh if load.collectives else None
     names = () if mesh is None else tuple(mesh.sizes)
     for axis in (first, second):
         if axis not in names:
@@ -75,7 +80,7 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
                 f"name two axes that collectives use, of {', '.join(names) or 'none'}",
             )
     assert mesh is not None
-    times = [_seconds(roofline, load.collectives, axis) for axis in (first, second)]
+    times = [_seconds((sent.step for sent in load.collectives), axis) for axis in (first, second)]
     for axis, seconds in zip((first, second), times, strict=True):
         if not seconds:
             raise ScenarioError(
@@ -87,16 +92,20 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
     return Split(
         first=first,
         second=second,
+        batch=roofline.extents[dim],
         size=mesh.axis(first).size * _root(times[1] / times[0]),
         seconds=_root(product),
         critical=roofline.extents[dim] * product / computing**2 / sizes,
     )
 
 
-def _seconds(roofline: Roofline, steps: Iterable[CollectiveStep], axis: str) -> Seconds:
-    only: Collection[str] = (axis,)
-    book = (step.price.book for step in steps if step.call.group.axes == tuple(only))
-    return sum(book, Fraction(0))
+def _seconds(steps: Iterable[CollectiveStep], axis: str) -> Seconds:
+    """What the bytes sent along an axis alone take by the book's formulas, latency apart."""
+    calls = (step.call for step in steps if step.call.group.axes == (axis,))
+    return sum(
+        (book_seconds(call.kind, call.size * MANY, call.group.segments) / MANY for call in calls),
+        Fraction(0),
+    )
 
 
 def _root(value: Fraction) -> Fraction:

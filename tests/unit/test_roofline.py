@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+import shardsim as ss
 from shardsim.errors import InputError
 from shardsim.rooflines import Answer, ask_roofline, ask_rooflines, split_chips
 from shardsim.rooflines.attained import attained_over, doublings
@@ -164,6 +165,76 @@ def test_attention_whose_scores_stay_on_the_chip(t: int, s: int, g: int, k: int)
     assert apart.bytes_moved - one.bytes_moved == 2 * 2 * 3 * t * s * g * k
 
 
+def test_a_collective_s_arrays_are_in_memory_when_fused() -> None:
+    """Only what one matmul makes for another stays on the chip."""
+    summed = ask_roofline(TWO_CHIPS, on="v5e:2", dims="B=64,D=64,F=64", fused=True).roofline
+    assert [product.name for product in summed.load.moved] == ["X", "Y", "Z"]
+    gathered = ["AllGather_X W[D_X, F] -> W[D, F]", "In[B_X, D] · W[D, F] -> H[B_X, F]"]
+    one = ask_roofline(gathered, on="v5e:2", dims="B=64,D=64,F=64", fused=True).roofline
+    assert [product.name for product in one.load.moved] == ["In", "W", "H"]
+    chain = ["In[B, D] · W[D, F] -> H[B, F]", "H[B, F] · V[F, E] -> Out[B, E]"]
+    one = ask_roofline(chain, on="v5e", dims="B=64,D=64,F=64,E=64", fused=True).roofline
+    assert [product.name for product in one.load.moved] == ["In", "W", "V", "Out"]
+
+
+def test_a_dimension_with_a_prime_is_one_of_its_own() -> None:
+    """The answer does not depend on what the third dimension is called."""
+    found = []
+    for name in ("K", "I'"):
+        lines = [
+            f"AllGather_X B[J_X, {name}] -> B[J, {name}]",
+            f"A[I_X, J] · B[J, {name}] -> C[I_X, {name}]",
+        ]
+        asked = ask_roofline(lines, on="v5p:4x4x4", dims={"J": 8192, name: 8192}, solve="I")
+        found.append([(one.exact, one.approximate) for one in asked.solved])
+    assert found[0] == found[1]
+    assert found[0][1][0] is not None
+
+
+def test_most_of_a_small_gather_is_latency() -> None:
+    """As a run calls it."""
+    text, asked = "AllGather_X A[I_X] -> A[I]", {"dims": "I=128"}
+    assert ask_roofline(text, on="v4:4x4x4", **asked).roofline.bound == "latency"
+    assert ss.run(text, topology="v4:4x4x4", **asked).totals.bound == "latency"
+
+
+def test_without_a_figure_of_the_unit_nothing_is_said_to_bind() -> None:
+    one = ask_roofline("x[n] · y[n] -> z[]", on="mi300x", dims="n=64").roofline
+    assert one.bound is None
+    assert one.compute_seconds is None
+    result = command("roofline", "x[n] · y[n] -> z[]", "--on", "mi300x", "--over", "n")
+    assert result.code == 2
+    assert "the vector unit of mi300x has no figure" in result.err
+
+
+def test_rows_are_told_apart_without_extents() -> None:
+    result = command("roofline", MATMUL, "--on", "v5e", "--on", "h100", "--solve", "B", "--json")
+    rows = json.loads(result.out)["rows"]
+    assert [row["machine"] for row in rows] == ["v5e", "h100"]
+    assert [row["solved"][0]["exact"] for row in rows] == [None, None]
+    assert all("compute_seconds" not in row for row in rows)
+
+
+def test_a_cut_of_each_machine_at_its_batch() -> None:
+    mesh = ("--mesh", "X=16,Y=4", "--dims", "D=8192,F=32768", "--solve", "B", "--split", "X,Y")
+    machines = ("--on", "v5p:4x4x4", "--on", "v4:4x4x4")
+    result = command("roofline", *MIXED, *machines, *mesh, "--json")
+    cuts = json.loads(result.out)["split"]
+    assert [cut["machine"] for cut in cuts] == ["v5p:4x4x4", "v4:4x4x4"]
+    assert [cut["critical_per_chip"] for cut in cuts] == pytest.approx(
+        [2550**2 / 65536, (275e12 / 90e9) ** 2 / 65536]
+    )
+    unknown = command("roofline", *MIXED, "--on", "v5p:4x4x4", *mesh[:2], *mesh[4:])
+    assert unknown.code == 2
+    assert "--split needs the extents of D, F" in unknown.err
+
+
+def test_over_a_dimension_that_others_end_with() -> None:
+    text = "X[B, BB] · W[BB, F] -> Y[B, F]"
+    result = command("roofline", text, "--on", "v5e", "--dims", "BB=64,F=64", "--over", "B=64")
+    assert result.code == 0, result.err
+
+
 def test_operands_that_lie_in_vmem() -> None:
     answer = ask_roofline(
         MATMUL, on="v5e", dims="D=4096,F=16384", dtype="int8", solve="B", through="vmem"
@@ -241,6 +312,9 @@ FAULTS = [
     ((MATMUL, "--on", "v5e", "--solve", "B", "--figures", "hbm=1"), "unknown key 'hbm'"),
     ((MATMUL, "--on", "v5e", "--solve", "B", "--figures", "bf16=1 GB"), "is not a unit of FLOP/s"),
     (("--on", "v5e"), "there is nothing to do"),
+    (("--on", "v5e", "--flops", "1e12", "--fused"), "--fused: not without a statement"),
+    ((MATMUL, "--on", "v5e", "--dims", "B=1,D=1,F=1", "--over", "=5"), "names no dimension"),
+    ((MATMUL, "--on", "v5e", "--solve", "B", "--split", "X,X"), "--split takes two axes"),
     (("--on", "v5e", "--flops", "1e12", "--bytes", "1 GFLOP"), "'GFLOP' is not a unit of bytes"),
     (("--on", "v5e", "--flops", "1e12", "--solve", "B"), "--solve: not without a statement"),
     (("--on", "v99", "--flops", "1e12"), "v99"),
