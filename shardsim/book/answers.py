@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from shardsim.book.asking import ask, changed
+from shardsim.book.asking import Way, ask, changed, way_of
 from shardsim.book.form import Chapter, RecordForm
 from shardsim.catalogue import data_folder
 from shardsim.documents import nearest, read_document, validate
@@ -16,7 +16,7 @@ from shardsim.errors import Place, ScenarioError, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["BookAnswer", "answer_chapter", "answer_record", "chapters"]
+__all__ = ["BookAnswer", "answer_chapter", "answer_record", "chapters", "counts"]
 
 FORMAT = "shardsim/book/1"
 
@@ -44,11 +44,16 @@ class BookAnswer:
         return None if not printed else (self.first_order - printed) / printed
 
     @property
-    def exact_off(self) -> Fraction | None:
-        """The same of the exact answer and the first-order one."""
-        if self.exact is None or not self.first_order:
+    def way(self) -> Way:
+        """How the first answer comes about: not all that the book works out is first order."""
+        return way_of(self.record.first_order)
+
+    @property
+    def exact_way(self) -> Way | None:
+        """How the second does; `plain` where it is the same with figures that are not rounded."""
+        if self.record.exact is None:
             return None
-        return (self.exact - self.first_order) / self.first_order
+        return way_of(changed(self.record.first_order, self.record.exact))
 
     @cached_property
     def agrees(self) -> bool:
@@ -77,7 +82,9 @@ class BookAnswer:
             "unit": record.unit.value,
             "printed": None if record.printed is None else float(record.printed),
             "first_order": float(self.first_order),
+            "first_order_way": self.way.value,
             "exact": None if self.exact is None else float(self.exact),
+            "exact_way": None if self.exact_way is None else self.exact_way.value,
             "tolerance": float(record.tolerance),
             "agrees": self.agrees,
             "why": record.why or None,

@@ -12,19 +12,63 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from shardsim.book.subjects import SUBJECTS, Value
+from shardsim.book.subjects import SUBJECTS, Value, known_inputs
 from shardsim.documents import described, nearest
 from shardsim.errors import InputError, InputErrors, Place, ScenarioError
 
-__all__ = ["ask", "changed"]
+__all__ = ["Way", "ask", "changed", "way_of"]
+
+
+class Way(StrEnum):
+    """How an answer comes about.
+
+    `plain`: counted, or by the book's first-order formulas. `exact`: by closed forms or all bytes,
+    without an approximation. `simulated`: by the discrete-event simulation.
+    """
+
+    PLAIN = "plain"
+    EXACT = "exact"
+    SIMULATED = "simulated"
+
+
+EXACTLY = re.compile(
+    r"exact|bandwidth_seconds$|latency_seconds$|^network_seconds|^lower_bound|^upper_bound|^algbw|"
+    r"^attained|^wire_bytes_per_chip$"
+)
+SIMULATED = re.compile(r"simulated|^busbw|^wire_bytes$")
+
+
+def way_of(question: Any) -> Way:
+    """How a question is answered, by what it asks for; of several the least plain one.
+
+    >>> way_of({"collective": {}, "gives": "book_seconds"}).value
+    'plain'
+    >>> way_of({"ratio": [{"gives": "exact_seconds"}, {"gives": "simulated_seconds"}]}).value
+    'simulated'
+    """
+    if isinstance(question, list):
+        return max(map(way_of, question), key=list(Way).index, default=Way.PLAIN)
+    if not isinstance(question, Mapping):
+        return Way.PLAIN
+    gives = str(question.get("gives", ""))
+    if SIMULATED.search(gives):
+        return Way.SIMULATED
+    if EXACTLY.search(gives) and not gives.startswith("book_"):
+        return Way.EXACT
+    several = (value for key, value in question.items() if key in OF_SEVERAL)
+    return max(map(way_of, several), key=list(Way).index, default=Way.PLAIN)
 
 
 def _ratio(values: Sequence[Fraction]) -> Fraction:
     first, second = values
+    if second == 0:
+        raise ScenarioError("the second question of a ratio has the answer 0", "ask another")
     return first / second
 
 
@@ -96,14 +140,17 @@ def _quantity(subject: str, inputs: Any, gives: Any) -> Fraction:
     if not isinstance(inputs, Mapping):
         why = f"{subject} is a mapping of what it is made from, not {described(inputs)}"
         raise ScenarioError(why, f"write {subject}: {{...}}")
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(made).parameters.values())
+    if not takes_all:
+        known_inputs(made, inputs, subject)
     try:
         inspect.signature(made).bind(**inputs)
     except TypeError as error:
-        raise ScenarioError(f"{subject}: {error}", "see the subjects in shardsim.book") from None
+        raise ScenarioError(f"{subject}: {error}", "add it") from None
     quantities = made(**inputs)
-    if gives not in quantities:
+    if not isinstance(gives, str) or gives not in quantities:
         raise ScenarioError(
-            f"{subject} gives no {gives!r}; it gives {', '.join(quantities)}",
+            f"{subject} gives no {described(gives)}; it gives {', '.join(quantities)}",
             nearest(gives, quantities) or "name one of them under gives",
         )
     value: Value = quantities[str(gives)]()

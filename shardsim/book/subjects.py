@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -10,28 +11,56 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shardsim.documents import described
+from shardsim.documents import described, nearest
 from shardsim.documents.fields import dtype_of
 from shardsim.errors import ScenarioError
 from shardsim.units import parse_count, parse_quantity
-from shardsim.vocabulary import ChannelKind
+from shardsim.vocabulary import ChannelKind, CollectiveKind
 
 if TYPE_CHECKING:
     from shardsim.comparison import CollectiveRun
+    from shardsim.comparison.prices import Priced
     from shardsim.hardware import Channel
     from shardsim.rooflines import Answer, Critical
 
-__all__ = ["SUBJECTS", "Quantities", "Value"]
+__all__ = ["SUBJECTS", "Quantities", "Value", "known_inputs"]
+
+ZERO = Fraction(0)
 
 Value = Fraction | int | None
 Quantities = Mapping[str, Callable[[], Value]]
+
+
+def known_inputs(
+    function: Callable[..., Any],
+    given: Mapping[str, Any],
+    what: str,
+    also: tuple[str, ...] = (),
+) -> None:
+    """Refuses inputs that a function does not take.
+
+    Args:
+        function: What takes them.
+        given: The inputs by name.
+        what: What they are inputs of, for people.
+        also: More names that it takes.
+
+    Raises:
+        ScenarioError: it has no such input.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    known = [*(one.name for one in parameters if one.kind is not one.VAR_KEYWORD), *also]
+    for name in given:
+        if name not in known:
+            why = f"{what} has no input {name!r}; it has {', '.join(known)}"
+            raise ScenarioError(why, nearest(name, known) or "leave it out")
 
 
 def _roofline(
     statements: str | list[str] | None = None,
     *,
     against: str | None = None,
-    split: list[str] | None = None,
+    split: Any = None,
     fused: bool | str = False,
     **asked: Any,
 ) -> Quantities:
@@ -40,9 +69,13 @@ def _roofline(
     `split` names two axes; then `solve` is the batch.
     """
     from shardsim.rooflines import ask_roofline, split_chips
+    from shardsim.rooflines.asking import SETTINGS
 
     if str(fused).lower() not in ("true", "false"):
         raise ScenarioError(f"fused is true or false; it is {described(fused)}", "write true")
+    if split is not None and not (isinstance(split, list) and len(split) == 2):
+        raise ScenarioError("split is a list of two axes", "write split: [X, Y]")
+    known_inputs(ask_roofline, asked, "roofline", SETTINGS)
     answer = ask_roofline(statements, fused=str(fused).lower() == "true", **asked)
     one = answer.roofline
     chips = one.clock.topology.size
@@ -116,8 +149,10 @@ def _collective(
     """
     from shardsim.comparison import run_asked
     from shardsim.comparison.prices import is_per_chip, knees, price_asked
+    from shardsim.comparison.traffic import leaving
     from shardsim.scenario import make_collective
 
+    known_inputs(make_collective, asked, "collective")
     single = make_collective(kind, size=size or "1 B", **asked)
     if whole is not None:
         v = _whole_bytes(whole)
@@ -139,14 +174,21 @@ def _collective(
         "simulated_seconds": lambda: simulated().simulated,
         "bytes": lambda: priced.size,
         "wire_bytes_per_chip": lambda: price.wire_bytes,
-        "wire_bytes": lambda: price.wire_bytes * priced.chips,
-        "received_bytes_per_chip": lambda: priced.size * (priced.chips - 1) / priced.chips,
+        "wire_bytes": lambda: sum((use.carried for use in leaving(simulated().links)), ZERO),
+        "received_bytes_per_chip": lambda: _received(priced),
         "algbw_bytes_per_second": lambda: priced.benchmark_size / price.exact.total,
         "busbw_bytes_per_second": lambda: simulated().busbw,
         "book_latency_seconds": lambda: knees(single).book_latency,
         "knee_bytes": lambda: knees(single).book,
         "exact_knee_bytes": lambda: knees(single).exact,
     }
+
+
+def _received(priced: Priced) -> Value:
+    """What a chip has to get: of an AllGather all blocks but its own; not known of others."""
+    if priced.price.call.kind is not CollectiveKind.ALL_GATHER:
+        return None
+    return priced.size * (priced.chips - 1) / priced.chips
 
 
 def _whole_bytes(text: str) -> Fraction:
@@ -163,6 +205,7 @@ def _arrays(hold: str | list[str], **asked: Any) -> Quantities:
     from shardsim.inspection.holding import hold_arrays
     from shardsim.rooflines import channels_of
 
+    known_inputs(hold_arrays, asked, "arrays")
     held = hold_arrays(hold, **asked)
     channels = {one.kind: one for one in channels_of(held.mesh.topology)}
     return {

@@ -12,12 +12,12 @@ from shardsim.topology import spot
 from shardsim.units import Bytes, BytesPerSecond, Seconds, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shardsim.timeline import Timeline
     from shardsim.topology import Topology
 
-__all__ = ["LinkUse", "mean_utilization", "traffic"]
+__all__ = ["LinkUse", "leaving", "mean_utilization", "traffic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +89,8 @@ def mean_utilization(uses: Sequence[LinkUse]) -> Fraction:
     """The mean over the links that carried something; 0 where none did."""
     total = sum((use.utilization for use in uses), Fraction(0))
     return total / len(uses) if uses else Fraction(0)
+
+
+def leaving(links: Iterable[LinkUse]) -> Iterator[LinkUse]:
+    """Those that bytes leave a chip by: all links between chips, and ports out of a switch's."""
+    return (use for use in links if isinstance(use.track, LinkDirection) or use.track.direction > 0)

@@ -12,10 +12,11 @@ from shardsim.catalogue import one_chip
 from shardsim.documents import Faults
 from shardsim.documents.fields import dtype_of
 from shardsim.errors import ShardingError, Source
-from shardsim.notation import Array, parse_array, parse_assignments
+from shardsim.notation import Array, parse_array
 from shardsim.placement import check_axes, replication, ways
 from shardsim.scenario import make_mesh
-from shardsim.units import Bytes, Seconds, parse_count
+from shardsim.scenario.pairs import extents_of
+from shardsim.units import Bytes, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,11 +127,7 @@ def hold_arrays(
     """
     made = make_mesh(one_chip(on), mesh=mesh, layout=layout)
     texts = [arrays] if isinstance(arrays, str) else list(arrays)
-    extents = (
-        parse_assignments(Source(dims, "--dims"), "dimension")
-        if isinstance(dims, str)
-        else {name: parse_count(value, f"dimension {name}") for name, value in dims.items()}
-    )
+    extents = extents_of(dims)
     faults = Faults()
     parsed = [faults.attempt(partial(_array, text, made.sizes, extents)) for text in texts]
     faults.raise_any()

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from shardsim.book.answers import counts
+from shardsim.book.asking import Way
 from shardsim.book.form import Status, Unit
 from shardsim.report.parts import Sentence, new_table, title
 from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
@@ -25,7 +26,7 @@ __all__ = ["book_report", "counts_report"]
 
 DAY = 86_400
 LONG = 10_000
-WORDS = {Status.MEASURED: "measured", Status.DERIVED: "ours"}
+MARKS = {Way.PLAIN: "", Way.EXACT: " x", Way.SIMULATED: " s"}
 
 
 def book_report(chapter: Chapter, answers: Sequence[BookAnswer]) -> RenderableType:
@@ -43,19 +44,32 @@ def book_report(chapter: Chapter, answers: Sequence[BookAnswer]) -> RenderableTy
             Text(str(number)),
             Text(record.asks if record.where == "text" else f"{record.where}: {record.asks}"),
             Text(printed or "-"),
-            Text(shown(answer.first_order, record.unit)),
+            Text(shown(answer.first_order, record.unit) + MARKS[answer.way]),
             Text(_off(answer), style="" if answer.explained else "bold red"),
-            Text("" if answer.exact is None else shown(answer.exact, record.unit)),
+            Text(_second(answer)),
         )
-    notes = [
-        Sentence(f"{number}: {answer.record.why}")
-        for number, answer in enumerate(answers, start=1)
-        if answer.record.why
-    ]
+    reasons: dict[str, list[int]] = {}
+    for number, answer in enumerate(answers, start=1):
+        if answer.record.why:
+            reasons.setdefault(answer.record.why, []).append(number)
+    notes = [Sentence(f"{', '.join(map(str, of))}: {why}") for why, of in reasons.items()]
     parts: list[RenderableType] = [Text(f"{chapter.title}", style="bold"), table]
-    legend = "-: the book has the formula or the question, not the number; m: measured there"
-    parts.append(Sentence(legend))
+    parts.append(
+        Sentence(
+            "-: the book has the formula or the question, not the number; m: measured there; "
+            "x: by closed forms or all bytes, not first order; s: simulated; u: the same formula "
+            "with figures that are not rounded"
+        )
+    )
     return Group(*parts, *([title("Why they differ"), *notes] if notes else []))
+
+
+def _second(answer: BookAnswer) -> str:
+    """The exact answer, or the same one with figures that are not rounded."""
+    if answer.exact is None or answer.exact_way is None:
+        return ""
+    mark = " u" if answer.exact_way is Way.PLAIN else MARKS[answer.exact_way]
+    return shown(answer.exact, answer.record.unit) + mark
 
 
 def _off(answer: BookAnswer) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardsim.documents import nearest
 from shardsim.errors import InputError, ScenarioError, Source
-from shardsim.notation import Statement, parse, parse_assignments
+from shardsim.notation import Statement, parse
 from shardsim.program import arrays_of
 from shardsim.rooflines.answer import Answer
 from shardsim.rooflines.bounds import Roofline
@@ -20,7 +20,7 @@ from shardsim.rooflines.explicit import ask_explicit
 from shardsim.rooflines.load import load_of
 from shardsim.rooflines.machines import machine_of, place_in
 from shardsim.scenario import cost_model, make_scenario, plan_program
-from shardsim.units import parse_count
+from shardsim.scenario.pairs import extents_of
 from shardsim.vocabulary import ChannelKind
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def ask_roofline(
     lines = [what] if isinstance(what, str | Statement) else list(what)
     statements = [line if isinstance(line, Statement) else parse(line) for line in lines]
     topology = machine_of(on, figures)
-    given = _extents(dims)
+    given = extents_of(dims)
     used = dict.fromkeys(d for s in statements for a in arrays_of(s) for d in a.dim_names)
     _check_dims(given, used, solve, small)
     missing = tuple(dim for dim in used if dim not in given and dim != solve)
@@ -254,14 +254,6 @@ def _channel(word: str) -> ChannelKind:
             nearest(word, known) or "write one of them",
             place_in(word, "--through"),
         ) from None
-
-
-def _extents(dims: Dims | None) -> dict[str, int]:
-    if dims is None:
-        return {}
-    if isinstance(dims, str):
-        return parse_assignments(Source(dims, "--dims"), "dimension")
-    return {name: parse_count(value, f"dimension {name}") for name, value in dims.items()}
 
 
 def _names(words: Sequence[str] | str) -> list[str]:

@@ -1,8 +1,9 @@
 """For which extent of a dimension the chip computes as long as something else takes.
 
 Both times are sums of products of extents and of closed forms, so their difference is made of
-straight pieces over the extent. Where it changes its sign is found by halving, until a straight
-piece gives the extent itself.
+straight pieces over the extent (of curved ones where a dimension is twice in a chain of matmuls).
+Where it changes its sign is found by halving, until a straight piece gives the extent itself; on
+curved ones to one part in 2^80.
 """
 
 from __future__ import annotations

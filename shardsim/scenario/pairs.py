@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +12,7 @@ from shardsim.errors import Place, ScenarioError, Source
 from shardsim.notation import parse_assignments
 from shardsim.units import parse_count
 
-__all__ = ["Pair", "name_place", "place_in", "read_pairs", "read_sizes"]
+__all__ = ["Pair", "extents_of", "name_place", "place_in", "read_pairs", "read_sizes"]
 
 EXAMPLES = {"dims": "I=8192,J=8192", "layout": "X=x,Y=y", "dtype": "A=int8,default=bf16"}
 
@@ -35,6 +36,20 @@ def read_sizes(document: Document, key: str, what: str) -> dict[str, int]:
         sizes[name] = size or 0
     faults.raise_any()
     return sizes
+
+
+def extents_of(dims: Mapping[str, object] | str | None) -> dict[str, int]:
+    """Extents from Python values, or from a text as on the command line.
+
+    Raises:
+        InputError: one is not a whole number above 0, or the text is no pairs.
+
+    >>> extents_of("I=8192,J=512"), extents_of({"I": "64"}), extents_of(None)
+    ({'I': 8192, 'J': 512}, {'I': 64}, {})
+    """
+    if isinstance(dims, str):
+        return parse_assignments(Source(dims, "--dims"), "dimension")
+    return {name: parse_count(value, f"dimension {name}") for name, value in (dims or {}).items()}
 
 
 def name_place(document: Document, key: str, name: str) -> Place | None:

@@ -88,10 +88,12 @@ def test_an_answer_moves_with_its_inputs(move: dict[str, Any]) -> None:
     inputs = {**row["inputs"], **{k: row["inputs"][k] * f for k, f in move["inputs"].items()}}
     before, after = law(row["compute"], row["inputs"]), law(row["compute"], inputs)
     moved = ask(perturbed(record.first_order, move["change"]))
-    assert (
-        off(moved, after) < 2 * CLOSE
-        or off(moved / ANSWERS[move["id"]].first_order, after / before) < CLOSE
-    )
+    start = ANSWERS[move["id"]].first_order
+    if off(start, before) < CLOSE:
+        assert off(moved, after) < CLOSE
+    else:  # the formula has figures that the book rounded on the way
+        assert off(start, row["sim_target"]) < CLOSE
+        assert off(moved / start, after / before) < CLOSE
 
 
 def test_every_record_with_a_formula_is_moved() -> None:
@@ -140,6 +142,16 @@ def test_facts_of_a_fabric_move_with_its_figures(name: str, figure: str) -> None
     assert off(of_scale_out(form.node, changed)[gives], law(row["compute"], inputs)) < CLOSE
 
 
+def test_answers_say_how_they_come_about() -> None:
+    assert ANSWERS["sharding.pq2.naive"].way == "plain"
+    assert ANSWERS["exact.ag.line.N8"].way == "exact"
+    assert ANSWERS["jax.cm.naive"].way == "simulated"
+    assert ANSWERS["inf.ici_y"].exact_way == "plain"
+    assert ANSWERS["at.pod_time"].exact_way == "exact"
+    out = command("book", "jax").out
+    assert "312 µs s" in out
+
+
 def test_the_command_prints_a_chapter_and_all_of_them() -> None:
     result = command("book", "roofline")
     assert result.code == 0
@@ -157,12 +169,28 @@ def test_a_chapter_that_is_not_there() -> None:
     assert "help: did you mean roofline?" in result.err
 
 
+CHIPS = {"machine": {"on": "v5e"}, "gives": "chips"}
 QUESTIONS: list[tuple[Any, str]] = [
     ({"gives": "x"}, "this one has none"),
     ({"arrays": {}, "machine": {}}, "this one has arrays, machine"),
     ({"machines": {"on": "v5e"}, "gives": "chips"}, "did you mean machine?"),
     ({"machine": {"on": "v5e"}, "gives": "chip"}, "did you mean chips?"),
-    ({"machine": {"at": "v5e"}, "gives": "chips"}, "machine: "),
+    ({"machine": {"at": "v5e"}, "gives": "chips"}, "machine has no input 'at'; it has on, dtype"),
+    ({"machine": {}, "gives": "chips"}, "machine: missing a required argument: 'on'"),
+    ({"machine": {"on": "v5e"}, "gives": ["chips"]}, "machine gives no a list"),
+    ({"machine": {"on": "v5e"}}, "machine gives no nothing"),
+    ({"collective": {"kind": "AG", "foo": 1}, "gives": "bytes"}, "collective has no input 'foo'"),
+    ({"arrays": {"hold": "A[I]", "foo": 1}, "gives": "bytes"}, "arrays has no input 'foo'"),
+    ({"roofline": {"on": "v5e", "flop": 1}, "gives": "flops"}, "did you mean flops?"),
+    (
+        {"roofline": {"on": "v5e", "flops": 1, "split": ["X"]}, "gives": "flops"},
+        "split is a list of two axes",
+    ),
+    ({"model": {"model": "llama-3-70b", "foo": 1}, "gives": "parameters"}, "no input 'foo'"),
+    (
+        {"ratio": [CHIPS, {"roofline": {"on": "v5e", "flops": 1}, "gives": "bytes_per_chip"}]},
+        "the second question of a ratio has the answer 0",
+    ),
     ({"machine": ["v5e"], "gives": "chips"}, "machine is a mapping"),
     ({"ratio": [{"machine": {"on": "v5e"}, "gives": "chips"}]}, "ratio is of a list of two"),
     ({"machine": {"on": "v5e"}, "gives": "chips", "rounded": "no"}, "rounded is down or up"),

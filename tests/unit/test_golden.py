@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shardsim.book import chapters
 from tests.command_line import command
 
 Golden = Callable[[str, str], None]
@@ -90,7 +91,7 @@ MODELS = {
     "training": ("llama-3-70b", *TRAINING, "--mfu", "0.4", "--kept", "2"),
     "latent": ("deepseek-v3",),
 }
-CHAPTERS = ["roofline", "tpus", "sharding", "training", "applied-inference", "gpus"]
+CHAPTERS = chapters()
 
 REPORTS = [
     *[(f"run_{name}.txt", ("run", str(FOLDER / f"{name}.yaml"))) for name in SCENARIOS],
