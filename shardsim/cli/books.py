@@ -42,7 +42,9 @@ def book(
 
         from shardsim.report.book import book_report, counts_report
 
-        parts = [part for one in made for part in (book_report(*one), Text(""))]
+        parts = [book_report(*made[0])]
+        for one in made[1:]:
+            parts += [Text(""), book_report(*one)]
         print_report(Group(*parts, counts_report(answers)))
     unexplained = [answer.record.id for answer in answers if not answer.explained]
     for name in unexplained:

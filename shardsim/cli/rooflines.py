@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import typer
@@ -22,6 +23,7 @@ from shardsim.cli.options import (
     PolicyOption,
     ScheduleOption,
     SvgOption,
+    UnevenOption,
     given,
     picture_paths,
     with_settings,
@@ -45,6 +47,7 @@ class _Settings(TypedDict):
     devices: DevicesOption
     policy: PolicyOption
     idle_axes: IdleAxesOption
+    uneven: UnevenOption
     algorithm: AlgorithmOption
     schedule: ScheduleOption
     chunks: ChunksOption
@@ -80,7 +83,7 @@ def roofline(
     dims: Dims = None,
     dtype: Dtypes = None,
     figures: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(help="Instead of the catalogue's: hbm_bandwidth=810 GB/s,bf16=200 TFLOP/s."),
     ] = None,
     flops: Annotated[str | None, typer.Option(help="Without a statement: FLOPs.")] = None,
@@ -121,6 +124,7 @@ def roofline(
 
     if not on:
         raise missing("on", "v5e", "a roofline", ", a chip or a slice")
+    _refuse_scenarios(what or [])
     asked: dict[str, Any] = {"through": through, "fused": fused, "solve": solve, "small": small}
     paths = picture_paths(svg, png)
     dim, most = _over(over)
@@ -132,7 +136,7 @@ def roofline(
         on=on,
         dims=dims or (None,),
         dtypes=dtype or (None,),
-        figures=figures,
+        figures=figures or None,
         flops=flops,
         moved=moved,
         **asked,
@@ -146,6 +150,19 @@ def roofline(
     _print(answers, curves, axes)
 
 
+def _refuse_scenarios(what: list[str]) -> None:
+    """Says so when a file is named, where statements are meant."""
+    from shardsim.errors import ScenarioError
+    from shardsim.scenario import is_shipped
+
+    for text in what:
+        if text.endswith((".yaml", ".yml")) or ("[" not in text and is_shipped(text)):
+            raise ScenarioError(
+                f"a roofline is of statements; {text} is a scenario",
+                f'write its statements: "A[I, J] · B[J, K] -> C[I, K]"; or shardsim run {text}',
+            )
+
+
 def _over(text: str | None) -> tuple[str | None, int]:
     """The dimension of --over, and how far."""
     from shardsim.errors import ScenarioError, Source
@@ -155,9 +172,10 @@ def _over(text: str | None) -> tuple[str | None, int]:
         return None, MOST_EXTENT
     name, equals, most = text.partition("=")
     source = Source(text, "--over")
-    if not name.strip():
+    if re.fullmatch(r"\s*[^\W\d]\w*'*\s*", name) is None:
         place = source.place(0, max(1, len(text)))
-        raise ScenarioError("--over names no dimension", "write --over B, or --over B=8192", place)
+        why = f"--over names one dimension; {text.strip()!r} is none"
+        raise ScenarioError(why, "write --over B, or --over B=8192", place)
     place = source.place(len(name) + 1, len(text)) if most else source.place(0, max(1, len(text)))
     return name.strip(), parse_count(most, f"extent {name}", place) if equals else MOST_EXTENT
 

@@ -46,6 +46,7 @@ __all__ = [
 SLOWEST_RATE = Fraction(10**6)
 LONGEST_LATENCY = Fraction(1)
 SLOWEST_CLOCK = Fraction(10**6)
+SLOWEST_PEAK = Fraction(10**6)
 MOST_COUNTS = 4
 LARGEST_REPEATED = 10_000
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -121,6 +122,14 @@ def _clock(value: object) -> Fraction:
     return clock
 
 
+def _peak(value: object) -> Fraction:
+    peak = parse_quantity(_written(value), "FLOP/s")
+    if peak < SLOWEST_PEAK:
+        why = f"{format_rate(peak, 'FLOP')} is too slow to be meant"
+        raise QuantityError(why, _with_unit(value, "TFLOP/s", "200 TFLOP/s"))
+    return peak
+
+
 def _latency(value: object) -> Fraction:
     latency = parse_quantity(_written(value), "seconds", zero=True)
     if latency > LONGEST_LATENCY:
@@ -152,6 +161,6 @@ Clock = Annotated[Fraction, PlainValidator(_clock)]
 Price = Annotated[Fraction, _quantity("USD/h")]
 Size = Annotated[Bytes, _quantity("bytes")]
 Rate = Annotated[BytesPerSecond, PlainValidator(_rate)]
-Peak = Annotated[FlopsPerSecond, _quantity("FLOP/s")]
+Peak = Annotated[FlopsPerSecond, PlainValidator(_peak)]
 Latency = Annotated[Seconds, PlainValidator(_latency)]
 DtypeWord = Annotated[Dtype, PlainValidator(dtype_of)]

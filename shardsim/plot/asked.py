@@ -64,7 +64,9 @@ def _label(one: Roofline, answers: Sequence[Answer]) -> str:
     extents = " ".join(f"{dim}={extent}" for dim, extent in one.extents.items())
     several = len({(a.roofline.machine, a.roofline.dtype) for a in answers}) > 1
     words = [one.machine, one.dtype] if several else []
-    return " ".join([*words, extents]).strip() or "the load"
+    label = " ".join([*words, extents]).strip() or "the load"
+    by_links = one.bound in ("communication", "latency")
+    return f"{label}, bound by {one.bound}" if by_links else label
 
 
 def write_curves(

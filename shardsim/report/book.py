@@ -94,7 +94,9 @@ def counts_report(answers: Sequence[BookAnswer]) -> RenderableType:
 
 
 def _legend() -> Iterator[RenderableType]:
-    yield Sentence("come out: what is printed, within what its rounding allows; ours: always")
+    yield Sentence(
+        "come out: what is printed, within what its rounding allows, or nothing is printed"
+    )
 
 
 def shown(value: Fraction, unit: Unit) -> str:

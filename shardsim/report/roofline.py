@@ -11,7 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from shardsim.report.parts import SIGNS, Advice, Sentence, new_table, title
-from shardsim.units import format_bytes, format_flops, format_rate, format_seconds
+from shardsim.units import (
+    format_bytes,
+    format_capacity,
+    format_flops,
+    format_rate,
+    format_seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +36,13 @@ def roofline_report(answer: Answer) -> RenderableType:
     lines = [Text(line, style="bold") for line in one.text.split("; ")]
     parts: list[RenderableType] = [*lines, *_head(answer)]
     if not answer.missing:
-        parts += [*_work(one), title("Times, of one chip"), _times(one), *_notes(one)]
+        parts += [
+            *_where(answer),
+            *_work(one),
+            title("Times, of one chip"),
+            _times(one),
+            *_notes(one),
+        ]
         parts += [title("Bounds"), _bounds(one)]
     if answer.solve is not None:
         heading = f"{answer.solve} at which computing takes as long as"
@@ -48,6 +60,14 @@ def _head(answer: Answer) -> Iterator[RenderableType]:
     count = "" if topology.size == 1 else f"{topology.size:,} x "
     name = topology.chip.title or topology.chip.name
     yield Sentence(f"on {topology.name}: {count}{name}{said}; {one.dtype}")
+
+
+def _where(answer: Answer) -> Iterator[RenderableType]:
+    """At which extent of the dimension solved for the times are."""
+    dim = answer.solve
+    if answer.at_solution and dim is not None:
+        extent = answer.roofline.extents[dim]
+        yield Sentence(f"at {dim} = {extent:,}, the first extent from the one solved for on")
 
 
 def _work(one: Roofline) -> Iterator[RenderableType]:
@@ -111,6 +131,12 @@ def _notes(one: Roofline) -> Iterator[RenderableType]:
             f"the catalogue has no figure for the vector unit of {chip.title or chip.name}: "
             "T_math is left out of the bounds"
         )
+    channel = one.memory.channel
+    if channel.capacity is not None and one.bytes_moved > channel.capacity:
+        yield Advice(
+            f"{format_bytes(one.bytes_moved)} do not fit in {channel.kind.label}, which holds "
+            f"{format_capacity(channel.capacity)}: they can only be streamed through it"
+        )
     for sent in one.load.collectives:
         seconds = format_seconds(one.clock.price(sent).estimate)
         yield Sentence(f"sent: {sent.step.text}: {seconds}")
@@ -160,7 +186,7 @@ def _said(answer: Answer, one: Critical) -> str:
     if one.computes_above:
         bound = f"from {dim} = {_whole(answer, one.exact):,} on the chip is bound by compute"
     each = "" if cut == 1 else f" ({figure(one.exact / cut)} in each of {cut:,} parts)"
-    first = f"; first order {near}, {_first_order(answer, one)}" if near else ""
+    first = f"; first order {near}, {_first_order(answer, one)}" if near else "; first order never"
     return f"{dim} = {figure(one.exact)}{each}: {bound}{first}"
 
 

@@ -30,6 +30,7 @@ class Answer:
         missing: Dimensions without an extent, so that only what does not depend on them is known.
         solve: The dimension solved for.
         small: Dimensions that first order takes for small, if others than that.
+        at_solution: Whether the roofline is at an extent that was found, and not given.
     """
 
     roofline: Roofline
@@ -38,6 +39,7 @@ class Answer:
     missing: tuple[str, ...] = ()
     solve: str | None = None
     small: tuple[str, ...] | None = None
+    at_solution: bool = False
 
     @property
     def highest(self) -> Critical | None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from shardsim.documents import nearest
-from shardsim.errors import InputError, ScenarioError, Source
+from shardsim.errors import InputError, ScenarioError
 from shardsim.notation import Statement, parse
 from shardsim.program import arrays_of
 from shardsim.rooflines.answer import Answer
@@ -49,6 +49,14 @@ SETTINGS = (
     "efficiency",
     "launch_overhead",
 )
+OWN_SETTINGS = (
+    *("on", "figures", "dims", "dtype", "flops", "moved", "through", "fused", "solve", "small"),
+)
+MEANT = {
+    "bytes": "did you mean moved, in bytes?",
+    "topology": "did you mean on?",
+    "overlap": "a roofline says what overlap could give at best: see its lower bound",
+}
 LONG = 1024
 """Extents that nobody gave, while one is solved for, in chips of the machine."""
 ROUNDS = 4
@@ -58,7 +66,7 @@ def ask_roofline(
     what: Statements | None = None,
     *,
     on: Reference,
-    figures: Mapping[str, Any] | str | None = None,
+    figures: Mapping[str, Any] | str | Sequence[str] | None = None,
     dims: Dims | None = None,
     dtype: str | Mapping[str, str] | None = None,
     flops: float | str | Fraction | None = None,
@@ -98,8 +106,9 @@ def ask_roofline(
     """
     for name in settings:
         if name not in SETTINGS:
-            why = f"unknown setting {name}; known: {', '.join(SETTINGS)}"
-            raise ScenarioError(why, nearest(name, SETTINGS) or "leave it out")
+            known = (*OWN_SETTINGS, *SETTINGS)
+            why = f"unknown setting {name}; known: {', '.join(known)}"
+            raise ScenarioError(why, MEANT.get(name) or nearest(name, known) or "leave it out")
     channel = _channel(through)
     if what is None or (isinstance(what, list | tuple) and not what):
         needless = {
@@ -227,6 +236,7 @@ def _solved(
             solve=solve,
             small=asked.small,
         )
+    found = False
     for _ in range(ROUNDS):
         if solve in given:
             break
@@ -239,9 +249,17 @@ def _solved(
         before = [sent.step.text for sent in roofline.load.collectives]
         roofline, cuts = asked.at(extents)
         solved = roofline.solve(solve, asked.small)
+        found = True
         if [sent.step.text for sent in roofline.load.collectives] == before:
             break
-    return Answer(roofline=roofline, solved=solved, cuts=cuts, solve=solve, small=asked.small)
+    return Answer(
+        roofline=roofline,
+        solved=solved,
+        cuts=cuts,
+        solve=solve,
+        small=asked.small,
+        at_solution=found,
+    )
 
 
 def _channel(word: str) -> ChannelKind:
@@ -268,6 +286,8 @@ def _check_dims(
     small: Sequence[str] | str | None,
 ) -> None:
     """Names of dimensions that no statement has."""
+    if solve is not None and not solve.strip():
+        raise ScenarioError("--solve names no dimension", f"name one of {', '.join(used)}")
     asked = [("--solve", solve)] if solve is not None else []
     asked += [("--small", name) for name in _names(small or ())]
     asked += [("--dims", name) for name in given]

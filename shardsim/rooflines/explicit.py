@@ -38,6 +38,8 @@ def ask_explicit(
             "there is nothing to do",
             'write a statement, such as "X[B, D] · W[D, F] -> Y[B, F]", or --flops and --bytes',
         )
+    if not any(_amount(value, unit, "") for value, unit in ((flops, "FLOP"), (moved, "bytes"))):
+        raise ScenarioError("no FLOPs and no bytes: there is nothing to do", "give one of them")
     needless = [name for name, value in settings.items() if value is not None]
     if needless:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in needless)

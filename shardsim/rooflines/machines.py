@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shardsim.catalogue import one_chip
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from shardsim.catalogue import Reference
     from shardsim.topology import Topology
 
+    Figures = Mapping[str, Any] | str | Sequence[str]
+
 __all__ = ["machine_of", "place_in"]
 
 OF_LINKS = ("bandwidth", "latency")
 
 
-def machine_of(on: Reference, figures: Mapping[str, Any] | str | None = None) -> Topology:
+def machine_of(on: Reference, figures: Figures | None = None) -> Topology:
     """The machine of a reference.
 
     Args:
@@ -35,7 +37,7 @@ def machine_of(on: Reference, figures: Mapping[str, Any] | str | None = None) ->
     >>> float(machine_of("v5e", "hbm_bandwidth=810 GB/s").chip.hbm_bandwidth)
     810000000000.0
     """
-    if not figures:
+    if figures is None or figures in ({}, []):
         return one_chip(on, Source(on, "--on") if isinstance(on, str) else None)
     if not isinstance(on, str | os.PathLike):
         raise ScenarioError(
@@ -43,7 +45,8 @@ def machine_of(on: Reference, figures: Mapping[str, Any] | str | None = None) ->
             "write them into the mapping: like: v5e:4x4, chip: {hbm_bandwidth: 810 GB/s}",
         )
     one_chip(on, Source(on, "--on") if isinstance(on, str) else None)  # its own faults first
-    made: dict[str, Any] = {"like": os.fspath(on), "name": os.fspath(on)}
+    changed = ", ".join(f"{name}={value}" for name, value in _pairs(figures))
+    made: dict[str, Any] = {"like": os.fspath(on), "name": f"{os.fspath(on)} with {changed}"}
     chip: dict[str, Any] = {}
     for name, value in _pairs(figures):
         dtype = dtype_named(name)
@@ -54,20 +57,24 @@ def machine_of(on: Reference, figures: Mapping[str, Any] | str | None = None) ->
     return one_chip({**made, "chip": chip} if chip else made)
 
 
-def _pairs(figures: Mapping[str, Any] | str) -> list[tuple[str, Any]]:
+def _pairs(figures: Figures) -> list[tuple[str, Any]]:
     if isinstance(figures, Mapping):
         return list(figures.items())
-    found = []
-    for part in figures.split(","):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and value):
-            raise ScenarioError(
-                f"expected NAME=VALUE for figures, found {part.strip()!r}",
-                "write hbm_bandwidth=810 GB/s, with a comma between two",
-                place_in(figures, "--figures"),
-            )
-        found.append((name, value))
-    return found
+    found: dict[str, str] = {}
+    for text in [figures] if isinstance(figures, str) else figures:
+        for part in text.split(","):
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not (name and equals and value):
+                raise ScenarioError(
+                    f"expected NAME=VALUE for figures, found {part.strip()!r}",
+                    "write hbm_bandwidth=810 GB/s, with a comma between two",
+                    place_in(text, "--figures"),
+                )
+            if name in found:
+                why = f"{name} is given twice in figures"
+                raise ScenarioError(why, "give it once", place_in(text, "--figures"))
+            found[name] = value
+    return list(found.items())
 
 
 def place_in(value: object, option: str) -> Place | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from shardsim.planner import CollectiveStep
     from shardsim.rooflines.bounds import Roofline
+    from shardsim.rooflines.load import Load
 
 __all__ = ["Split", "split_chips"]
 
@@ -87,6 +88,7 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
                 f"nothing is sent along {axis} alone, so there is nothing to weigh against it",
                 "write a program that gathers weights along one axis and activations along another",
             )
+    _check_batch(load, dim, first, second)
     computing = roofline.compute_seconds or Fraction(0)
     product = times[0] * times[1]
     return Split(
@@ -96,6 +98,25 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
         size=mesh.axis(first).size * _root(times[1] / times[0]),
         seconds=_root(product),
         critical=roofline.extents[dim] * product / computing**2 / sizes,
+    )
+
+
+def _check_batch(load: Load, dim: str, first: str, second: str) -> None:
+    """Refuses a dimension with which not just the FLOPs and what goes along `second` grow."""
+    grow = all(dim in product.dims for each in load.operations for product in each.flops)
+    along = {axis: [s.dims for s in load.collectives if s.step.call.group.axes == (axis,)]
+             for axis in (first, second)}  # fmt: skip
+    if (
+        grow
+        and all(dim in dims for dims in along[second])
+        and not any(dim in dims for dims in along[first])
+    ):
+        return
+    raise ScenarioError(
+        f"{dim} is no batch: FLOPs and what is sent along {second} must grow with it, and what is "
+        f"sent along {first} must not",
+        f"solve for the dimension of the activations that are gathered along {second}; weights go "
+        f"along {first}",
     )
 
 
