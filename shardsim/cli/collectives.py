@@ -28,16 +28,15 @@ from shardsim.cli.options import (
 from shardsim.cli.output import print_json, print_report, progress, say, status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from shardsim.comparison import CollectiveRun
     from shardsim.comparison.sizes import Sizes
     from shardsim.scenario import Single
-    from shardsim.units import Bytes
+    from shardsim.units import Bytes, Seconds
 
 __all__ = ["collective"]
-
-MANY, FEW = 256, 3
-"""With more chips than the one, only so many sizes of a picture are simulated."""
 
 
 class _Settings(TypedDict):
@@ -103,9 +102,10 @@ def collective(
     wanted = _sizes(sizes)
     with progress(asked.topology.size):
         result = run_asked(asked)
-    table = _over(asked, wanted, wanted) if wanted else None
+    known = {asked.size: result.simulated}
+    table = _over(asked, wanted, wanted, known) if wanted else None
     if paths:
-        _draw(asked, wanted, paths)
+        _draw(asked, result, table, paths)
     if as_json:
         found = result.to_dict()
         print_json(found if table is None else {**found, "sizes": table.to_dict()})
@@ -131,22 +131,32 @@ def _sizes(text: str | None) -> tuple[Bytes, ...]:
     return read_byte_sizes(text)
 
 
-def _over(asked: Single, sizes: tuple[Bytes, ...], simulated: tuple[Bytes, ...]) -> Sizes:
+def _over(
+    asked: Single,
+    sizes: tuple[Bytes, ...],
+    simulated: tuple[Bytes, ...],
+    known: Mapping[Bytes, Seconds],
+) -> Sizes:
     """The collective at many sizes, simulated at some of them."""
     from shardsim.comparison.sizes import over_sizes
 
     with status() as note:
-        return over_sizes(asked, sizes, simulated, note)
+        return over_sizes(asked, sizes, simulated, note, known)
 
 
-def _draw(asked: Single, wanted: tuple[Bytes, ...], paths: tuple[Path, ...]) -> None:
-    """Writes the picture over many sizes, simulated at those asked for, else at a few."""
-    from shardsim.comparison.sizes import SOME, some_of, spread
+def _draw(
+    asked: Single, result: CollectiveRun, table: Sizes | None, paths: tuple[Path, ...]
+) -> None:
+    """Writes the picture over many sizes, simulated at those of the table, else at a few."""
+    from shardsim.comparison.sizes import affordable, some_of, spread
     from shardsim.plot.messages import write_messages
 
+    rows = () if table is None else table.rows
+    known = {row.size: row.simulated for row in rows if row.simulated is not None}
+    known[asked.size] = result.simulated
     every = spread(asked.size)
-    few = some_of(every, SOME if asked.topology.size <= MANY else FEW)
-    sizes = _over(asked, (*every, *wanted), wanted or few)
+    few = () if rows else some_of(every, affordable(len(result.timeline.intervals)))
+    sizes = _over(asked, (*every, *known), few, known)
     for path in paths:
         write_messages(sizes, path)
         say(f"picture written to {path}")

@@ -37,7 +37,7 @@ def model(
     on: Annotated[
         str | None, typer.Option("--on", "--topology", help="A machine: v5e:4x4, or a file.")
     ] = None,
-    mesh: Annotated[str | None, _option("Axes, for collectives: X=4,Y=4.")] = None,
+    mesh: Annotated[str | None, _option("Axes: how it is cut, and collectives: X=4,Y=4.")] = None,
     tensor: Annotated[str | None, _option("Axes that layers are cut over: X.")] = None,
     data: Annotated[str | None, _option("Axes that sequences are cut over: Y.")] = None,
     batch: Annotated[
@@ -149,5 +149,30 @@ def _document(found: Quantities) -> dict[str, Any]:
             row["times"] = None
         rows.append(row)
     document["statements"] = rows
+    if found.asked.mesh is not None:
+        document["collectives"] = _collectives(found)
     document["quantities"] = {name: number(value) for name, value in found.known().items()}
     return document
+
+
+def _collectives(found: Quantities) -> list[dict[str, Any]]:
+    """The collectives of one layer, each with how its closed form stands to its simulation."""
+    from shardsim.model import NotKnownError
+    from shardsim.model.sharded import plan_layer
+    from shardsim.units import number
+
+    asked = found.asked
+    try:
+        planned = plan_layer(found.model, asked, training=asked.trains)
+    except NotKnownError:
+        return []
+    return [
+        {
+            "text": step.text,
+            "bytes": number(step.size),
+            "seconds": number(step.price.estimate),
+            "book_seconds": number(step.price.book),
+            "relation": step.price.relation.value,
+        }
+        for step in planned.collectives
+    ]

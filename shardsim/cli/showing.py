@@ -65,7 +65,7 @@ def show(
             _refuse_with_a_chip(what, **laid)
             _show_chips(what, paths, as_json=as_json)
         else:
-            _refuse_with_a_topology(svg=svg, png=png)
+            _refuse_pictures(what, svg=svg, png=png)
             _show_topology(what, as_json=as_json, **laid)
         return
     said = {"topology": topology, "dims": dims, "dtype": dtype, "source": source, "names": names}
@@ -80,6 +80,17 @@ def _refuse_with_a_topology(**options: object) -> None:
             raise ScenarioError(
                 f"--{name} is for a sharding, and the argument is none",
                 'give one: shardsim show "A[I_X, J]" --topology v5e:4x4',
+            )
+
+
+def _refuse_pictures(what: str, **options: object) -> None:
+    from shardsim.errors import ScenarioError
+
+    for name, value in options.items():
+        if value is not None:
+            raise ScenarioError(
+                f"--{name} draws a sharding, or the ladder of a chip; {what} is a machine",
+                f'give a sharding, "A[I_X, J]" --topology {what}, or a chip without a shape: v5e',
             )
 
 

@@ -7,11 +7,14 @@ T, F]`; parameters, FLOPs, the cache and bytes are counted from these.
     sizes.py        the sizes of a model, and what follows from them
     reading.py      from a file, by the name of a shipped model, or from a mapping
     works.py        its statements: how often each occurs, what its arrays are
-    counting.py     parameters, FLOPs, elements of the cache, bytes moved
+    counting.py     parameters, FLOPs, elements of the cache
     asked.py        what is asked beside the sizes: a machine, a batch, element types
     training.py     FLOPs, time and memory of a training
+    cut.py          what the axes of a mesh cut, and what is then held several times
     serving.py      the cache, what fits, the time of a step, prefill
+    layer.py        one layer as statements with a mesh, forward and backward
     sharded.py      the collectives of a layer on a mesh
+    rates.py        tokens and queries a second, servers that prefill
     quantities.py   all of it by name
 """
 

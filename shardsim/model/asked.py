@@ -53,8 +53,8 @@ class Asked:
 
     Attributes:
         topology: The machine.
-        mesh: Axes over it, for collectives.
-        tensor: Axes that layers are cut over; all of the mesh where it is not given.
+        mesh: Axes over it: how the model is cut, and its collectives.
+        tensor: Axes that layers are cut over; all that are not of `data` where it is not given.
         data: Axes that sequences are cut over.
         chips: How many, instead of those of the topology.
         types: Element types.
@@ -74,11 +74,11 @@ class Asked:
         optimizer_bytes_per_parameter: 8 of Adam with two moments in f32.
         gradient_bytes_per_parameter: 0 where they are used as they come.
         weight_bytes, kv_bytes, prefill_seconds, step_seconds: Stated, instead of what follows;
-            `kv_bytes` is of one sequence.
+            `kv_bytes` is of one sequence; `step_seconds` has its collectives.
     """
 
     topology: Topology | None = None
-    mesh: Any = None
+    mesh: Any = field(default=None, hash=False)  # may be a mapping
     tensor: tuple[str, ...] | None = None
     data: tuple[str, ...] = ()
     chips: int | None = None
@@ -124,6 +124,12 @@ class Asked:
         if value is None:
             raise NotKnownError(f"{name} is missing, and this needs it", EXAMPLES[name])
         return value
+
+    @property
+    def trains(self) -> bool:
+        """Whether a training is asked about: its tokens or what it keeps, and no sequences."""
+        of_training = (self.batch_tokens, self.tokens, self.kept)
+        return self.batch is None and any(value is not None for value in of_training)
 
     @property
     def machine(self) -> Topology:

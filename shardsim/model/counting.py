@@ -29,7 +29,6 @@ __all__ = [
     "kept_elements",
     "kv_elements_per_token",
     "matmul_parameters",
-    "moved_bytes",
     "parameters",
     "parameters_by_part",
     "training_flops",
@@ -253,22 +252,6 @@ def kept_elements(model: Model, kept: int | Iterable[str], tokens: Fraction) -> 
         passed = Passed(tokens=tokens, context=tokens)
         total += passed.elements(model, array) * model.times(group)
     return total
-
-
-def moved_bytes(model: Model, work: Work, passed: Passed, sizes: Mapping[Role, Bytes]) -> Bytes:
-    """Bytes of one statement's operands and result, once; of a look-up its rows.
-
-    Args:
-        model: The model.
-        work: The statement.
-        passed: What passes it.
-        sizes: Bytes of an element by what its array is.
-    """
-    if work.is_lookup:
-        rows = passed.elements(model, work.statement.result)
-        return rows * (sizes[Role.WEIGHT] + sizes[Role.ACTIVATION])
-    moved = (passed.elements(model, array) * sizes[role_of(array)] for array in work.arrays)
-    return sum(moved, Fraction(0))
 
 
 def intensity_of_attention(model: Model, passed: Passed, sizes: Mapping[Role, Bytes]) -> Fraction:

@@ -10,7 +10,7 @@ from typing import Any
 
 from shardsim.documents import nearest
 from shardsim.errors import ScenarioError
-from shardsim.model import counting, serving, sharded, training
+from shardsim.model import counting, rates, serving, sharded, training
 from shardsim.model.asked import Asked, read_asked
 from shardsim.model.reading import Reference, read_model
 from shardsim.model.sizes import Model, NotKnownError
@@ -30,10 +30,6 @@ def _part(part: Part, model: Model, _: Asked) -> Fraction:
     if part not in found:
         raise NotKnownError(f"{model.name} has no {part.value} parameters", "ask for another part")
     return found[part][0]
-
-
-def _down(function: Of, model: Model, asked: Asked) -> Fraction:
-    return Fraction(math.floor(function(model, asked)))
 
 
 def _up(function: Of, model: Model, asked: Asked) -> Fraction:
@@ -63,7 +59,7 @@ OF_MODEL = {
     "crossover_tokens": counting.crossover_tokens,
 }
 PARTS = [part for part in Part if part is not Part.SCORES]
-PER_CHIP: Mapping[str, Of] = {
+OF_BYTES: Mapping[str, Of] = {
     "weight_bytes": training.weight_bytes,
     "kv_bytes": serving.kv_bytes,
     "serving_bytes": serving.serving_bytes,
@@ -74,6 +70,13 @@ PER_CHIP: Mapping[str, Of] = {
     "gradient_bytes": training.gradient_bytes,
     "activation_bytes": training.activation_bytes,
 }
+PER_CHIP = {
+    **OF_BYTES,
+    "weight_bytes": serving.spread_weight_bytes,
+    "kv_bytes": serving.held_kv_bytes,
+}
+"""What all chips hold together, all copies: a chip's share is what it holds."""
+
 TRAINING = (
     training.training_flops_per_token,
     training.exact_training_flops_per_token,
@@ -93,8 +96,10 @@ SERVING = (
     serving.scores_flops_per_token,
     serving.kv_bytes_per_token,
     serving.kv_bytes_per_sequence,
+    serving.cache_copies,
     serving.weights_seconds,
     serving.kv_seconds,
+    serving.scores_seconds,
     serving.compute_seconds,
     serving.exact_compute_seconds,
     serving.linear_seconds,
@@ -105,7 +110,7 @@ SERVING = (
     sharded.sharded_step_seconds,
     serving.prefill_seconds,
     serving.exact_prefill_seconds,
-    serving.prefill_servers_per_generate_server,
+    rates.prefill_servers_per_generate_server,
     serving.critical_batch,
     serving.exact_critical_batch,
 )
@@ -119,20 +124,23 @@ TABLE: Mapping[str, Of] = {
     "batch_tokens": training.batch_tokens,
     "batch_tokens_per_chip": partial(_per_chip, training.batch_tokens),
     "experts_per_chosen_expert": _expert_ratio,
-    **PER_CHIP,
+    **OF_BYTES,
+    "held_weight_bytes": serving.held_weight_bytes,
+    "held_kv_bytes": serving.held_kv_bytes,
     **{f"{name}_per_chip": partial(_per_chip, function) for name, function in PER_CHIP.items()},
     **{function.__name__: function for function in SERVING},
-    "tokens_per_second": serving.tokens_per_second,
-    "tokens_per_second_per_chip": partial(_per_chip, serving.tokens_per_second),
-    "queries_per_second": serving.queries_per_second,
-    "queries_per_second_per_chip": partial(_per_chip, serving.queries_per_second),
+    "tokens_per_second": rates.tokens_per_second,
+    "tokens_per_second_per_chip": partial(_per_chip, rates.tokens_per_second),
+    "queries_per_second": rates.queries_per_second,
+    "queries_per_second_per_chip": partial(_per_chip, rates.queries_per_second),
     "largest_batch": serving.largest_batch,
-    "largest_whole_batch": partial(_down, serving.largest_batch),
+    "largest_whole_batch": serving.largest_whole_batch,
     "chips_for_weights": serving.chips_for_weights,
     "whole_chips_for_weights": partial(_up, serving.chips_for_weights),
     "chips_for_serving": serving.chips_for_serving,
     "whole_chips_for_serving": partial(_up, serving.chips_for_serving),
     "attention_flops_per_byte": serving.attention_intensity,
+    "ridge_flops_per_byte": serving.ridge_flops_per_byte,
 }
 
 

@@ -1,15 +1,20 @@
 """Serving: the cache of keys and values, what fits, the time of a step, prefill.
 
-Weights and cache are spread evenly over all chips here; `sharded.py` has the collectives that this
-takes. All experts of a model are read in a step. The book: chapters inference, applied-inference.
+Without a mesh, weights and caches are spread evenly over all chips. With one they lie as it cuts
+them (`cut.py`): each part of the sequences needs the weights, and where there are fewer heads of
+keys than chips, several hold the same cache. All copies take room and are read. The collectives are
+in `sharded.py`, what a step with them comes to in `rates.py`. All experts of a model are read in a
+step. The book: chapters inference, applied-inference.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.model import counting
+from shardsim.model.cut import serving_cut
 from shardsim.model.sizes import Model, NotKnownError
 from shardsim.model.training import FORWARD, weight_bytes
 from shardsim.model.works import Part
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "attention_intensity",
+    "cache_copies",
     "chips_for_serving",
     "chips_for_weights",
     "compute_seconds",
@@ -30,20 +36,23 @@ __all__ = [
     "exact_prefill_seconds",
     "forward_flops_per_token",
     "free_bytes",
+    "held_kv_bytes",
+    "held_weight_bytes",
     "kv_bytes",
     "kv_bytes_per_sequence",
     "kv_bytes_per_token",
     "kv_seconds",
     "largest_batch",
+    "largest_whole_batch",
     "linear_seconds",
     "lower_step_seconds",
     "prefill_seconds",
-    "prefill_servers_per_generate_server",
-    "queries_per_second",
+    "ridge_flops_per_byte",
     "scores_flops_per_token",
+    "scores_seconds",
     "serving_bytes",
+    "spread_weight_bytes",
     "step_seconds",
-    "tokens_per_second",
     "weights_seconds",
 ]
 
@@ -64,35 +73,77 @@ def kv_bytes_per_sequence(model: Model, asked: Asked) -> Bytes:
 
 
 def kv_bytes(model: Model, asked: Asked) -> Bytes:
-    """The caches of all sequences of a batch."""
+    """The caches of all sequences of a batch, each once."""
     batch = asked.need("batch")
     return batch * kv_bytes_per_sequence(model, asked)
 
 
+def cache_copies(model: Model, asked: Asked) -> Fraction:
+    """How many chips hold the same keys and values: 1 without a mesh; see `Cut.cache_copies`."""
+    cut = serving_cut(model, asked)
+    return Fraction(1 if cut is None else cut.cache_copies)
+
+
+def held_kv_bytes(model: Model, asked: Asked) -> Bytes:
+    """The caches of all sequences of a batch, as often as the mesh has them held."""
+    return cache_copies(model, asked) * kv_bytes(model, asked)
+
+
+def held_weight_bytes(model: Model, asked: Asked) -> Bytes:
+    """Weights on all chips together: with a mesh once for each part of the sequences.
+
+    There W_K and W_V are held as often as the cache; embeddings are taken as cut over all axes of
+    `tensor`.
+    """
+    once = weight_bytes(model, asked)
+    cut = serving_cut(model, asked)
+    if cut is None:
+        return once
+    sizes = ("layers", "d_model", "kv_heads", "head_size")
+    of_keys = 2 * math.prod(model.size(key) for key in sizes) * asked.types.weights.bytes
+    return cut.data_ways * (once + (cut.cache_copies - 1) * of_keys)
+
+
+def spread_weight_bytes(model: Model, asked: Asked) -> Bytes:
+    """Weights on all chips together: those held, of a training each once."""
+    return (weight_bytes if asked.trains else held_weight_bytes)(model, asked)
+
+
 def serving_bytes(model: Model, asked: Asked) -> Bytes:
-    """Weights + caches of the batch. First order: no activations."""
-    return weight_bytes(model, asked) + kv_bytes(model, asked)
+    """Weights + caches of the batch, all copies that are held. First order: no activations."""
+    return held_weight_bytes(model, asked) + held_kv_bytes(model, asked)
 
 
 def free_bytes(model: Model, asked: Asked) -> Bytes:
-    """HBM of all chips that the weights leave free; below 0 where they do not fit."""
-    return asked.all_hbm_capacity - weight_bytes(model, asked)
+    """HBM of all chips that the weights held leave free; below 0 where they do not fit."""
+    return asked.all_hbm_capacity - held_weight_bytes(model, asked)
 
 
 def largest_batch(model: Model, asked: Asked) -> Fraction:
-    """Sequences whose caches fit beside the weights: free HBM / cache of one. 0 where none do."""
+    """Sequences whose caches fit beside the weights: free HBM / (cache of one x its copies).
+
+    0 where none do.
+    """
     free = free_bytes(model, asked)
-    return max(free, Fraction(0)) / kv_bytes_per_sequence(model, asked)
+    each = kv_bytes_per_sequence(model, asked) * cache_copies(model, asked)
+    return max(free, Fraction(0)) / each
+
+
+def largest_whole_batch(model: Model, asked: Asked) -> Fraction:
+    """The same in whole sequences; with a mesh a multiple of the ways that they are cut."""
+    cut = serving_cut(model, asked)
+    ways = 1 if cut is None else cut.data_ways
+    return Fraction(math.floor(largest_batch(model, asked) / ways) * ways)
 
 
 def chips_for_weights(model: Model, asked: Asked) -> Fraction:
-    """Weight bytes / HBM of a chip."""
+    """Weight bytes / HBM of a chip: the least, each held once."""
     return weight_bytes(model, asked) / asked.hbm_capacity
 
 
 def chips_for_serving(model: Model, asked: Asked) -> Fraction:
-    """(Weights + caches of the batch) / HBM of a chip."""
-    return serving_bytes(model, asked) / asked.hbm_capacity
+    """(Weights + caches of the batch) / HBM of a chip: the least, each held once."""
+    return (weight_bytes(model, asked) + kv_bytes(model, asked)) / asked.hbm_capacity
 
 
 def forward_flops_per_token(model: Model, asked: Asked) -> Fraction:
@@ -117,21 +168,30 @@ def scores_flops_per_token(model: Model, asked: Asked) -> Fraction:
 
 
 def weights_seconds(model: Model, asked: Asked) -> Seconds:
-    """Reading all weights once: their bytes / HBM bandwidth of all chips."""
-    return weight_bytes(model, asked) / asked.all_hbm_bandwidth
+    """Each chip reads the weights it holds: `held_weight_bytes` / HBM bandwidth of all chips."""
+    return held_weight_bytes(model, asked) / asked.all_hbm_bandwidth
 
 
 def kv_seconds(model: Model, asked: Asked) -> Seconds:
-    """Reading the caches of the batch once: attention, which the book takes as bound by memory.
+    """Each chip reads the caches it holds: attention, which the book takes as bound by memory.
 
-    So it is where each key serves few queries (`attention_flops_per_byte` below that of the chip);
-    latent attention may not be.
+    So it is where `attention_flops_per_byte` is below `ridge_flops_per_byte`; where it is not, as
+    with latent attention, attention takes longer: `scores_seconds`.
     """
-    return kv_bytes(model, asked) / asked.all_hbm_bandwidth
+    return held_kv_bytes(model, asked) / asked.all_hbm_bandwidth
+
+
+def scores_seconds(model: Model, asked: Asked) -> Seconds:
+    """FLOPs of attention over the context, of a token of each sequence / FLOP/s of all chips."""
+    batch = asked.need("batch")
+    return batch * scores_flops_per_token(model, asked) / asked.all_peak
 
 
 def compute_seconds(model: Model, asked: Asked) -> Seconds:
-    """2 B P / FLOP/s of all chips: the matmuls of a step. First order."""
+    """2 B P / FLOP/s of all chips: the matmuls of a step. First order.
+
+    What chips that share a key compute twice of it is not counted.
+    """
     batch = asked.need("batch")
     return batch * forward_flops_per_token(model, asked) / asked.all_peak
 
@@ -150,7 +210,8 @@ def linear_seconds(model: Model, asked: Asked) -> Seconds:
 def step_seconds(model: Model, asked: Asked) -> Seconds:
     """A step that generates a token of each sequence: caches/HBM + max(2BP/FLOP/s, weights/HBM).
 
-    First order, without collectives. As stated, where it is.
+    First order: attention as bound by memory (see `kv_seconds`), without collectives, which
+    `sharded_step_seconds` adds. As stated, where it is.
     """
     if asked.step_seconds is not None:
         return asked.step_seconds
@@ -158,24 +219,15 @@ def step_seconds(model: Model, asked: Asked) -> Seconds:
 
 
 def lower_step_seconds(model: Model, asked: Asked) -> Seconds:
-    """The least that a step takes: weights and caches are read once, (weights + caches)/HBM."""
+    """The least that a step takes: each chip reads what it holds, (weights + caches)/HBM."""
     return kv_seconds(model, asked) + weights_seconds(model, asked)
 
 
-def tokens_per_second(model: Model, asked: Asked) -> Fraction:
-    """B / time of a step, on all chips."""
-    batch = asked.need("batch")
-    return batch / step_seconds(model, asked)
-
-
-def queries_per_second(model: Model, asked: Asked) -> Fraction:
-    """B / (time of a step x tokens generated for a query), on all chips. Without prefill."""
-    generated = asked.need("generated")
-    return tokens_per_second(model, asked) / generated
-
-
 def prefill_seconds(model: Model, asked: Asked) -> Seconds:
-    """2 P x tokens of a prompt / (chips x peak x MFU): one sequence. First order; as stated."""
+    """2 P x tokens of a prompt / (chips x peak x MFU): one sequence, without collectives.
+
+    First order: logits of every token are counted, which only the last needs. As stated.
+    """
     if asked.prefill_seconds is not None:
         return asked.prefill_seconds
     flops = forward_flops_per_token(model, asked) * _prompt(asked)
@@ -183,36 +235,34 @@ def prefill_seconds(model: Model, asked: Asked) -> Seconds:
 
 
 def exact_prefill_seconds(model: Model, asked: Asked) -> Seconds:
-    """The same with all FLOPs: attention over the prompt too, half of it where it is causal."""
+    """The same with the FLOPs that it takes: 2 (matmul parameters) a token, attention, logits.
+
+    Attention is over the prompt, half of it where it is causal; logits are those of the last token
+    only. Without collectives.
+    """
     prompt = _prompt(asked)
     passed = counting.Passed(tokens=prompt, context=prompt, causal=asked.causal)
-    return counting.forward_flops(model, passed) / (asked.all_peak * asked.need("mfu"))
+    layers = [part for part in Part if part is not Part.VOCABULARY]
+    flops = counting.forward_flops(model, passed, layers)
+    flops += counting.forward_flops(model, counting.Passed(), [Part.VOCABULARY])
+    return flops / (asked.all_peak * asked.need("mfu"))
 
 
 def _prompt(asked: Asked) -> Fraction:
     return asked.need("context" if asked.prompt is None and asked.context else "prompt")
 
 
-def prefill_servers_per_generate_server(model: Model, asked: Asked) -> Fraction:
-    """Servers that prefill for one that generates: B x prefill / (step x tokens of a query).
-
-    Both of the same size.
-    """
-    batch = asked.need("batch")
-    generated = asked.need("generated")
-    prefilling = batch * prefill_seconds(model, asked)
-    return prefilling / (step_seconds(model, asked) * generated)
-
-
 def critical_batch(model: Model, asked: Asked) -> Fraction:
     """Sequences with which computing takes as long as reading weights: peak x bytes / (2 HBM).
 
-    Of a model with experts x P / active P. First order: no cache, no activations. 240 of bf16 on
-    v5e, 120 with weights in int8.
+    Of a model with experts x P / active P; with a mesh x weights held / weights. First order: no
+    cache, no activations. 240 of bf16 on v5e, 120 with weights in int8.
     """
     spread = Fraction(1)
     if model.experts is not None or model.active_parameters is not None:
         spread = counting.parameters(model) / counting.active_parameters(model)
+    if asked.mesh is not None:
+        spread *= held_weight_bytes(model, asked) / weight_bytes(model, asked)
     read = asked.types.weights.bytes * spread / asked.hbm_bandwidth
     return asked.peak * read / FORWARD
 
@@ -220,13 +270,15 @@ def critical_batch(model: Model, asked: Asked) -> Fraction:
 def exact_critical_batch(model: Model, asked: Asked) -> Fraction:
     """Sequences with which computing takes as long as reading weights and caches.
 
-    Formula: weights / HBM = B (exact FLOPs of a token / FLOP/s - cache of a sequence / HBM).
+    Formula: weights / HBM = B (exact FLOPs of a token / FLOP/s - cache of a sequence / HBM), with a
+    mesh all copies of both.
 
     Raises:
         NotKnownError: there is none: caches alone take longer, whatever the batch.
     """
     computing = exact_forward_flops_per_token(model, asked) / asked.all_peak
-    caching = kv_bytes_per_sequence(model, asked) / asked.all_hbm_bandwidth
+    held = kv_bytes_per_sequence(model, asked) * cache_copies(model, asked)
+    caching = held / asked.all_hbm_bandwidth
     if computing <= caching:
         raise NotKnownError(
             "a step is bound by memory, whatever the batch: the cache of a sequence takes longer "
@@ -245,3 +297,9 @@ def attention_intensity(model: Model, asked: Asked) -> Fraction:
     context = asked.need("context")
     passed = counting.Passed(tokens=tokens, context=context, absorbed=asked.prompt is None)
     return counting.intensity_of_attention(model, passed, asked.types.sizes)
+
+
+def ridge_flops_per_byte(model: Model, asked: Asked) -> Fraction:
+    """FLOPs per byte from which a chip is bound by compute: peak / HBM bandwidth."""
+    del model
+    return asked.peak / asked.hbm_bandwidth

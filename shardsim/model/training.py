@@ -1,7 +1,8 @@
 """Training: FLOPs, time at a share of the peak, memory.
 
-What is spread over chips is spread evenly over all of them here (FSDP of everything). Each function
-takes the model and what is asked of it. The book: transformers, training, applied-training.
+What is spread over chips is spread evenly over all of them here (FSDP of everything), whatever the
+mesh; its collectives are in `sharded.py`. Each function takes the model and what is asked of it.
+The book: transformers, training, applied-training.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ __all__ = [
     "state_bytes",
     "token_bytes",
     "training_bytes",
-    "training_bytes_per_chip",
     "training_flops",
     "training_flops_per_token",
     "training_seconds",
@@ -56,14 +56,23 @@ def training_flops(model: Model, asked: Asked) -> Fraction:
 
 
 def exact_training_flops_per_token(model: Model, asked: Asked) -> Fraction:
-    """6 (matmul parameters) + 12 L S N H with S tokens of context: three times each statement's."""
+    """Three times the FLOPs of each statement, of a token in a sequence of S tokens.
+
+    Formula: 6 (matmul parameters) + 12 L S N H. The first are the active parameters that are
+    multiplied, not looked up; the second is attention over S tokens of context, of every
+    token to all of them; (S + 1)/2S of it where it is causal. Nothing is computed twice; norms,
+    softmax and the optimizer are not counted.
+    """
     context = asked.need("context")
     passed = counting.Passed(tokens=context, context=context, causal=asked.causal)
     return counting.training_flops(model, passed) / context
 
 
 def exact_training_flops(model: Model, asked: Asked) -> Fraction:
-    """`exact_training_flops_per_token` x tokens, all in sequences as long as the context."""
+    """Of all tokens: multiplied parameters and attention, as `exact_training_flops_per_token`.
+
+    All tokens are in sequences as long as the context.
+    """
     return exact_training_flops_per_token(model, asked) * asked.need("tokens")
 
 
@@ -73,7 +82,7 @@ def training_seconds(model: Model, asked: Asked) -> Seconds:
 
 
 def exact_training_seconds(model: Model, asked: Asked) -> Seconds:
-    """Exact FLOPs / (chips x peak x MFU)."""
+    """`exact_training_flops` / (chips x peak x MFU): of what is multiplied, and attention."""
     return exact_training_flops(model, asked) / (asked.all_peak * asked.need("mfu"))
 
 
@@ -141,11 +150,6 @@ def activation_bytes(model: Model, asked: Asked) -> Bytes:
 def training_bytes(model: Model, asked: Asked) -> Bytes:
     """Weights + optimizer + gradients + activations kept, of one copy of the model."""
     return state_bytes(model, asked) + activation_bytes(model, asked)
-
-
-def training_bytes_per_chip(model: Model, asked: Asked) -> Bytes:
-    """`training_bytes` / chips: everything spread evenly over all."""
-    return training_bytes(model, asked) / asked.machine_chips
 
 
 def largest_parameters(model: Model, asked: Asked) -> Fraction:

@@ -10,8 +10,12 @@ from rich.text import Text
 
 from shardsim.model import NotKnownError, Part, Passed, works
 from shardsim.model.counting import parameters_by_part
+from shardsim.model.cut import serving_cut
+from shardsim.model.serving import held_weight_bytes
+from shardsim.model.sharded import collective_seconds, plan_layer
 from shardsim.report.parts import Advice, Sentence, new_table, title
 from shardsim.units import format_capacity, format_flops, format_rate, format_seconds
+from shardsim.vocabulary import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -173,12 +177,13 @@ def _machine(found: Quantities) -> str:
 
 
 def _serving(found: Quantities, known: Known) -> Iterator[RenderableType]:
+    yield from _unused_mesh(found)
     yield from _fits(found, known)
-    yield from _rows(_memory_rows(known))
+    yield from _rows(_memory_rows(found, known))
     if "step_seconds" in known:
         yield Sentence("a step, in which each sequence gets a token:")
         yield from _rows(_step_rows(found, known))
-    yield from _rows(_rate_rows(known))
+    yield from _rows(_rate_rows(found, known))
     if "context" not in _given(found) or "batch" not in _given(found):
         yield Sentence("for the time of a step give --batch 32 --context 8192")
 
@@ -187,54 +192,104 @@ def _given(found: Quantities) -> set[str]:
     return {name for name in ("batch", "context") if getattr(found.asked, name) is not None}
 
 
+def _unused_mesh(found: Quantities) -> Iterator[RenderableType]:
+    """Says which size is missing for a mesh, without which nothing follows from it."""
+    if found.asked.mesh is None:
+        return
+    try:
+        held_weight_bytes(found.model, found.asked)
+        if found.asked.batch is not None:
+            collective_seconds(found.model, found.asked)
+    except NotKnownError as error:
+        yield Advice(f"what the mesh cuts is not known: {error.message}")
+
+
 def _fits(found: Quantities, known: Known) -> Iterator[RenderableType]:
     free, batch = known.get("free_bytes"), found.asked.batch
     if free is None:
         return
-    if free < 0:
+    if free < 0 and known["held_weight_bytes"] > known["weight_bytes"]:
+        each = format_capacity(known["weight_bytes_per_chip"])
+        room = format_capacity(found.asked.hbm_capacity)
+        yield Advice(f"the weights do not fit: the mesh puts {each} on a chip, which has {room}")
+    elif free < 0:
         chips = known["whole_chips_for_weights"]
         yield Advice(f"the weights do not fit: they take {chips} chips at least")
     elif batch is not None and "largest_batch" in known and batch > known["largest_batch"]:
-        most = known["largest_whole_batch"]
-        chips = known["whole_chips_for_serving"]
-        yield Advice(
-            f"{float(batch):g} sequences do not fit: {most} do; these take {chips} chips at least"
-        )
+        most, copies = known["largest_whole_batch"], known["cache_copies"]
+        said = f"these take {known['whole_chips_for_serving']} chips at least"
+        if copies > 1:
+            said = f"the mesh has each cache held {copies} times"
+        yield Advice(f"{float(batch):g} sequences do not fit: {most} do; {said}")
 
 
-def _memory_rows(known: Known) -> Iterator[tuple[str, str, str]]:
+def _memory_rows(found: Quantities, known: Known) -> Iterator[tuple[str, str, str]]:
     if "weight_bytes" in known:
         chips = f"HBM of {float(known['chips_for_weights']):.2f} chips"
         yield "weights", format_capacity(known["weight_bytes"]), chips
+        yield from _held(known, "weight_bytes")
     if "kv_bytes" in known:
         yield "caches", format_capacity(known["kv_bytes"]), "of the batch"
+        yield from _held(known, "kv_bytes")
     if "free_bytes" in known and known["free_bytes"] >= 0:
         yield "free", format_capacity(known["free_bytes"]), "HBM beside the weights"
     if "largest_batch" in known:
+        cut = serving_cut(found.model, found.asked)
+        several = "" if cut is None or cut.data_ways == 1 else f", in multiples of {cut.data_ways}"
         fraction = f"{float(known['largest_batch']):,.2f} exactly"
-        yield "fit", f"{int(known['largest_whole_batch']):,}", f"sequences: {fraction}"
+        whole = f"{int(known['largest_whole_batch']):,}"
+        yield "fit", whole, f"sequences{several}: {fraction}"
+
+
+def _held(known: Known, name: str) -> Iterator[tuple[str, str, str]]:
+    """How much is held on all chips, where a mesh has some of it held several times."""
+    held = known.get(f"held_{name}")
+    if held is not None and held > known[name]:
+        times = float(held / known[name])
+        yield "", format_capacity(held), f"held and read with this mesh: {times:.3g} x"
 
 
 def _step_rows(found: Quantities, known: Known) -> Iterator[tuple[str, str, str]]:
     total = known["step_seconds"]
     weights, computing = known["weights_seconds"], known["compute_seconds"]
     binds = "compute" if computing > weights else "memory"
-    yield "caches", format_seconds(known["kv_seconds"]), "read: attention, bound by memory"
+    yield "caches", format_seconds(known["kv_seconds"]), _attention(known)
     yield "weights", format_seconds(weights), "read"
     yield "matmuls", format_seconds(computing), f"2BP FLOPs in {found.asked.types.compute.value}"
     note = f"caches + the larger of weights and matmuls: bound by {binds}"
     yield "step", format_seconds(total), note
     if "collective_seconds" in known:
         book = format_seconds(known["book_collective_seconds"])
+        standing = _standing(plan_layer(found.model, found.asked).relations)
         yield (
             "collectives",
             format_seconds(known["collective_seconds"]),
-            f"of all layers; book {book}",
+            f"of all layers{standing}; book {book}",
         )
-        yield "with them", format_seconds(known["sharded_step_seconds"]), "one after the other"
+        note = "one after the other; the rates below are of this"
+        yield "with them", format_seconds(known["sharded_step_seconds"]), note
 
 
-def _rate_rows(known: Known) -> Iterator[tuple[str, str, str]]:
+def _attention(known: Known) -> str:
+    """Whether attention is bound by memory, as the time of a step takes it."""
+    done, needed = known.get("attention_flops_per_byte"), known["ridge_flops_per_byte"]
+    if done is None:
+        return "read: attention, taken as bound by memory"
+    if done <= needed:
+        return "read: attention, bound by memory"
+    longer = format_seconds(known["scores_seconds"])
+    figures = f"{float(done):.0f} FLOPs a byte, the chip {float(needed):.0f}"
+    return f"read; attention is bound by compute: {longer}, {figures}"
+
+
+def _standing(relations: frozenset[Relation]) -> str:
+    """What a sum of closed forms is, where not all are equal to their simulation."""
+    if relations <= {Relation.EQUAL}:
+        return ""
+    return ", at most" if relations <= {Relation.EQUAL, Relation.UPPER_BOUND} else ", estimated"
+
+
+def _rate_rows(found: Quantities, known: Known) -> Iterator[tuple[str, str, str]]:
     if "tokens_per_second" in known:
         chip = f"{count_text(known['tokens_per_second_per_chip'])} a chip"
         yield "tokens/s", count_text(known["tokens_per_second"]), chip
@@ -244,6 +299,7 @@ def _rate_rows(known: Known) -> Iterator[tuple[str, str, str]]:
     if "prefill_seconds" in known:
         exact = known.get("exact_prefill_seconds")
         said = "" if exact is None else f"; exact {format_seconds(exact)}"
+        said += "" if found.asked.mesh is None else ", without collectives"
         yield (
             "prefill",
             format_seconds(known["prefill_seconds"]),
@@ -258,7 +314,7 @@ def _rate_rows(known: Known) -> Iterator[tuple[str, str, str]]:
     if "exact_critical_batch" in known:
         batch = f"{float(known['exact_critical_batch']):,.1f}"
         yield "", batch, "with caches read, and all FLOPs"
-    elif "kv_bytes_per_sequence" in known and "critical_batch" in known:
+    elif {"weights_seconds", "exact_forward_flops_per_token", "cache_copies"} <= set(known):
         yield "", "never", "with caches read: each takes longer than its token computes"
 
 
@@ -288,7 +344,8 @@ def _training_rows(found: Quantities, known: Known) -> Iterator[tuple[str, str, 
         note = "parameters that one chip holds by itself, without activations"
         yield "largest", count_text(known["largest_parameters"]), note
     if "training_collective_seconds" in known:
-        note = "of a batch, first order: three times the forward pass"
+        relations = plan_layer(found.model, found.asked, training=True).relations
+        note = f"of a batch, forward and backward, one after the other{_standing(relations)}"
         yield "collectives", format_seconds(known["training_collective_seconds"]), note
 
 

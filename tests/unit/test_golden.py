@@ -90,7 +90,11 @@ MODELS = {
     "serving": ("llama-3-70b", *SERVING, "--mesh", "X=4,Y=4", "--generated", "512", "--mfu", "0.4"),
     "training": ("llama-3-70b", *TRAINING, "--mfu", "0.4", "--kept", "2"),
     "latent": ("deepseek-v3",),
-}
+    "latent_serving": ("deepseek-v3", "--on", "v5p:4x4x4", "--batch", "32", "--context", "8192"),
+    "sharded_training": ("llama-3-70b", "--train", "--tokens", "1e12", "--on", "v5p:4x4x4",
+                         "--mesh", "X=16,Y=4", "--data", "X", "--batch", "262144",
+                         "--context", "4096"),
+}  # fmt: skip
 CHAPTERS = chapters()
 
 REPORTS = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,6 +91,55 @@ FAULTS: list[tuple[Any, dict[str, Any], str, str]] = [
         "the sequences of a batch must be a whole number",
     ),
     (
+        "llama-3-8b",
+        {**MACHINE, "mesh": "X=4,Y=4", "tensor": "X"},
+        "kv_seconds",
+        "axis Y is neither under tensor nor under data: its chips would do the same",
+    ),
+    (
+        "llama-3-8b",
+        {**MACHINE, "mesh": "X=16", "tensor": "XX"},
+        "kv_seconds",
+        "axis X is twice under tensor",
+    ),
+    (
+        "llama-3-8b",
+        {**MACHINE, "mesh": "X=16", "chips": 32},
+        "kv_seconds",
+        "chips is 32, and the mesh has 16",
+    ),
+    (
+        "llama-3-8b",
+        {**MACHINE, "mesh": "X=16", "data": "X", "batch": 1},
+        "tokens_per_second",
+        "a batch of 1 sequence cannot be cut over X=16, the axes of data",
+    ),
+    (
+        "llama-3-8b",
+        {**MACHINE, "mesh": "X=4,Y=4", "data": "XY", "batch": 1000},
+        "collective_seconds",
+        "a batch of 1,000 sequences cannot be cut over X=4,Y=4, the axes of data",
+    ),
+    (
+        {"like": "llama-3-8b", "d_ff": 14340},
+        {**MACHINE, "mesh": "X=16"},
+        "collective_seconds",
+        "d_ff 14340 of LLaMA 3 8B, changed cannot be cut over X=16, the axes of tensor",
+    ),
+    (
+        {"like": "llama-3-8b", "d_model": 4088, "head_size": 128},
+        {"topology": "v5e:16", "mesh": "X=16", "data": "X", "context": 2, "batch_tokens": 32},
+        "training_collective_seconds",
+        "d_model 4088 of LLaMA 3 8B, changed cannot be cut over X=16, the axes of data",
+    ),
+    (
+        {"like": "llama-3-8b", "heads": 24},
+        {**MACHINE, "mesh": "X=16"},
+        "kv_seconds",
+        "24 heads of LLaMA 3 8B, changed cannot be cut over X=16, the axes of tensor: 2 ways of "
+        "the 3 that share a kv_head",
+    ),
+    (
         "deepseek-v3",
         {**MACHINE, "mesh": "X=16"},
         "collective_seconds",
@@ -108,6 +160,49 @@ def test_all_faults_at_once_each_with_its_place() -> None:
         quantities("llama-3-8b", batch="x", dtype="int9", topology="v5z:4")
     for option in ("--batch:1:1", "--dtype:1:1", "--on:1:1"):
         assert option in str(caught.value)
+
+
+def test_extents_that_the_mesh_does_not_divide_are_said_once_each() -> None:
+    """In the words of the model, and not at statements that nobody wrote."""
+    model = {"like": "llama-3-8b", "d_ff": 14338}
+    asked = {**MACHINE, "mesh": "X=4,Y=4", "data": "Y", "batch": 5}
+    with pytest.raises(ValueError, match="2 faults") as caught:
+        quantities(model, **asked)["collective_seconds"]
+    said = str(caught.value)
+    assert "a batch of 5 sequences cannot be cut over Y=4" in said
+    assert "d_ff 14338" in said
+    assert "expression" not in said
+
+
+def test_faults_of_a_base_are_placed_in_the_base(tmp_path: Path) -> None:
+    """Those of both files at once; what only the two together break: in what changes the base."""
+    base, derived = tmp_path / "a.yaml", tmp_path / "b.yaml"
+    base.write_text("name: a\nlayers: many\nkv_head: 2\n")
+    derived.write_text("like: a.yaml\nheads: some\n")
+    with pytest.raises(ValueError, match="3 faults") as caught:
+        read_model(derived)
+    for place in ("a.yaml:2:9", "a.yaml:3:1", "b.yaml:2:8"):
+        assert place in str(caught.value)
+    base.write_text("heads: 8\nkv_heads: 3\n")
+    derived.write_text("like: a.yaml\nkv_heads: 4\n")
+    with pytest.raises(ScenarioError, match=r"(?s)8 heads cannot share 3 kv_heads.*a\.yaml:2:11"):
+        read_model(derived)
+    base.write_text("heads: 8\nkv_heads: 4\n")
+    derived.write_text("like: a.yaml\nname: b\nheads: 6\n")
+    with pytest.raises(ScenarioError, match=r"(?s)6 heads cannot share 4 kv_heads.*b\.yaml:3:8"):
+        read_model(derived)
+    base.write_text("like: c.yaml\n")
+    (tmp_path / "c.yaml").write_text("layers: 0\n")
+    with pytest.raises(InputError, match=r"(?s)layers must be .*c\.yaml:1:9"):
+        read_model(derived)
+
+
+@pytest.mark.parametrize("value", [70e9, 70 * 10**9, "70e9", Fraction(70 * 10**9)])
+def test_stated_parameters_in_a_mapping_give_no_warning(value: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for key in ("parameters", "active_parameters", "kv_bytes_per_token"):
+            assert getattr(read_model({"like": "llama-3-70b", key: value}), key) == 70 * 10**9
 
 
 def test_like(tmp_path: Any) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from shardsim.model import model_names, quantities
+from shardsim.units import format_seconds
+from shardsim.vocabulary import Relation
 from tests.command_line import command
 
 SERVING = ("--on", "v5e:4x4", "--batch", "32", "--context", "8192", "--dtype", "int8")
@@ -53,7 +55,7 @@ def test_a_model_by_itself() -> None:
 
 
 def test_serving() -> None:
-    lines = rows(printed("llama-3-70b", *SERVING, "--mesh", "X=4,Y=4", "--mfu", "40 %"))
+    lines = rows(printed("llama-3-70b", *SERVING, "--mfu", "40 %"))
     for line in (
         "Serving on v5e:4x4: 16 x TPU v5e",
         "weights 70.6 GB = 65.7 GiB HBM of 4.41 chips",
@@ -63,9 +65,90 @@ def test_serving() -> None:
         "step 8.65 ms caches + the larger of weights and matmuls: bound by memory",
         "critical 240.2 sequences: matmuls take as long as reading weights",
         "never with caches read: each takes longer than its token computes",
+        "prefill 458 ms of one prompt, first order; exact 515 ms",
     ):
         assert line in lines
-    assert any(line.startswith("collectives ") for line in lines)
+    assert not any(line.startswith("collectives ") for line in lines)
+    assert not any(" held " in line for line in lines)
+
+
+def test_serving_with_a_mesh_that_holds_keys_twice() -> None:
+    mesh = ("--mesh", "X=16", "--generated", "512", "--mfu", "0.4")
+    lines = rows(printed("llama-3-70b", *SERVING, *mesh))
+    found = quantities(
+        "llama-3-70b", topology="v5e:4x4", batch=32, context=8192, dtype="int8", mesh="X=16"
+    )
+    for line in (
+        "71.9 GB = 67.0 GiB held and read with this mesh: 1.02 x",
+        "85.9 GB = 80 GiB held and read with this mesh: 2 x",
+        "fit 68 sequences: 68.58 exactly",
+        "caches 6.55 ms read: attention, bound by memory",
+        "step 12.0 ms caches + the larger of weights and matmuls: bound by memory",
+        "collectives 2.79 ms of all layers; book 1.28 ms",
+        "with them 14.8 ms one after the other; the rates below are of this",
+        "prefill 458 ms of one prompt, first order; exact 515 ms, without collectives",
+    ):
+        assert line in lines
+    rate = f"tokens/s {round(32 / found['sharded_step_seconds']):,} "
+    assert any(line.startswith(rate) for line in lines)
+
+
+def test_serving_with_a_mesh_that_cuts_sequences() -> None:
+    mesh = ("--mesh", "X=4,Y=4", "--data", "Y")
+    lines = rows(printed("llama-3-8b", *SERVING, *mesh))
+    assert "32.1 GB = 29.9 GiB held and read with this mesh: 4 x" in lines
+    assert "fit 416 sequences, in multiples of 4: 417.01 exactly" in lines
+    lines = rows(printed("llama-3-70b", *SERVING, *mesh))
+    said = "the weights do not fit: the mesh puts 17.6 GB = 16.4 GiB on a chip, which has 16 GB"
+    assert any(said in line for line in lines)
+    lines = rows(printed("llama-3-8b", *SERVING[:2], "--batch", "500", *SERVING[4:], *mesh[:2]))
+    said = "! 500 sequences do not fit: 230 do; the mesh has each cache held 2 times"
+    assert said in lines
+
+
+def test_attention_that_is_bound_by_compute() -> None:
+    """Of latent attention on v5p: 235 FLOPs a byte, and the chip does 164."""
+    lines = rows(printed("deepseek-v3", "--on", "v5p:4x4x4", *SERVING[2:6]))
+    said = "read; attention is bound by compute: 152 µs, 235 FLOPs a byte, the chip 164"
+    assert f"caches 103 µs {said}" in lines
+    lines = rows(printed("deepseek-v3", "--on", "v5e:16x16", *SERVING[2:6]))
+    assert "caches 87.8 µs read: attention, bound by memory" in lines
+
+
+def test_closed_forms_that_are_bounds_are_called_so() -> None:
+    for machine, mesh, said in (
+        ("v5e:16", "X=16", "of all layers; book "),
+        ("v5p:2x4x4", "X=8,Y=4", "of all layers, at most; book "),
+        ("v5p:2x2x4", "X=16", "of all layers, estimated; book "),
+    ):
+        given = ("--on", machine, "--mesh", mesh, "--batch", "32", "--context", "8192")
+        assert any(said in line for line in rows(printed("llama-3-8b", *given)))
+
+
+def test_collectives_of_a_training() -> None:
+    arguments = ("llama-3-8b", "--train", "--on", "v5p:4x4x4", "--batch", "262144")
+    arguments += ("--context", "4096", "--mesh", "X=16,Y=4", "--data", "X")
+    lines = rows(printed(*arguments))
+    asked = {"topology": "v5p:4x4x4", "mesh": "X=16,Y=4", "data": "X", "context": 4096}
+    found = quantities("llama-3-8b", batch_tokens=262144, **asked)
+    seconds = format_seconds(found["training_collective_seconds"])
+    said = f"collectives {seconds} of a batch, forward and backward, one after the other"
+    assert any(line.startswith(said) for line in lines)
+    document = json.loads(printed(*arguments, "--json"))
+    every = sum(Fraction(one["seconds"]) for one in document["collectives"])
+    assert float(32 * every) == pytest.approx(float(found["training_collective_seconds"]))
+    assert {one["relation"] for one in document["collectives"]} <= set(Relation)
+
+
+def test_a_mesh_needs_sizes(tmp_path: Path) -> None:
+    file = tmp_path / "partial.yaml"
+    file.write_text("parameters: 70e9\nkv_bytes_per_token: 160 KiB\n")
+    lines = rows(printed(str(file), *SERVING, "--mesh", "X=16"))
+    assert "! what the mesh cuts is not known: partial has no kv_heads, and this needs it" in lines
+    assert not any(line.startswith(("step", "tokens/s", "fit")) for line in lines)
+    lines = rows(printed(str(file), *SERVING))
+    assert "caches 3.27 ms read: attention, taken as bound by memory" in lines
+    assert not any(line.startswith("never") for line in lines)
 
 
 def test_what_does_not_fit() -> None:
@@ -154,6 +237,10 @@ def test_mfu_from_hours() -> None:
         (("llama-3-8b", "--dtype", "weights=int8,int8"), "dtype has no 'int8'"),
         (("llama-3-8b", "--batch", "4M"), "batch: '4M' is not a number"),
         (("none",), "there is no model 'none'"),
+        (
+            ("llama-3-70b", *SERVING[:2], "--mesh", "X=16", "--data", "X", "--batch", "1"),
+            "error: a batch of 1 sequence cannot be cut over X=16, the axes of data\n",
+        ),
     ],
 )
 def test_refused(arguments: tuple[str, ...], said: str) -> None:
