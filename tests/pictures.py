@@ -1,7 +1,8 @@
-"""What stands in a picture: its texts with their places, and its grey values."""
+"""What stands in a picture: its texts with their places, and what they cover."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -48,6 +49,23 @@ def outside(picture: Picture) -> list[str]:
         text
         for text, left, low, right, high in boxes_of(picture)
         if left < -0.5 or low < -0.5 or right > width + 0.5 or high > height + 0.5
+    ]
+
+
+def on_lines(picture: Picture) -> list[str]:
+    """The texts that cover a line of the charts."""
+    points = [
+        chart.transData.transform((x, y))
+        for chart in picture.figure.axes[1:]
+        for line in chart.lines
+        for (x0, y0), (x1, y1) in itertools.pairwise(line.get_xydata().tolist())
+        for step in range(401)
+        for x, y in [(x0 * (x1 / x0) ** (step / 400), y0 * (y1 / y0) ** (step / 400))]
+    ]
+    return [
+        text
+        for text, left, low, right, high in boxes_of(picture)
+        if any(left < x < right and low < y < high for x, y in points)
     ]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shardsim.catalogue.bisection import bisection, links_together
 from shardsim.catalogue.chips import chip_file, chip_names
 from shardsim.catalogue.forms import GpuFile, MeasuredFile, TpuFile
-from shardsim.vocabulary import ChannelKind
+from shardsim.vocabulary import ChannelKind, Dtype
 
 if TYPE_CHECKING:
     from shardsim.catalogue.forms import NodeFigures, ScaleOut
@@ -28,8 +28,10 @@ Facts = dict[str, Fraction | int]
 def facts(topology: Topology) -> Facts:
     """What follows for a machine; of all of it, apart from names that say per what.
 
-    Facts of nodes are of one full node; `spine_*`, `unit_to_spine_*`, `scale_out_gpus` and
-    `switches` of all that the catalogue's scale-out joins, whatever the machine uses of it.
+    FLOPs for a dollar are those of bf16, of other types `int8_flops_per_dollar`. Facts of nodes are
+    of one full node, `node_bandwidth_*` the less of what its GPUs and its switches carry, each by
+    itself where both are known; `spine_*`, `unit_to_spine_*`, `scale_out_gpus` and `switches` of
+    all that the catalogue's scale-out joins, whatever the machine uses of it.
 
     Args:
         topology: The machine; `one_chip("v5e")` for a chip by itself.
@@ -70,16 +72,13 @@ def _of_chips(chip: Chip, chips: int) -> Facts:
     for one in chip.channels:
         if one.kind in (ChannelKind.VMEM, ChannelKind.L2) and one.capacity is not None:
             found[f"{one.kind.value}_bytes"] = chips * one.capacity
-        if one.kind is ChannelKind.VMEM and one.capacity is not None:
-            found["scratchpad_bytes"] = chips * one.capacity
         if one.kind is ChannelKind.DCN:
             found["dcn_bytes_per_second_per_chip"] = one.bandwidth
     if chip.price is not None:
         found["usd_per_hour"] = chips * chip.price
         for dtype, rate in chip.peaks:
-            found[f"{dtype.value}_flops_per_dollar"] = rate * HOUR / chip.price
-        if "bf16_flops_per_dollar" in found:
-            found["flops_per_dollar"] = found["bf16_flops_per_dollar"]
+            of = "" if dtype is Dtype.BF16 else f"{dtype.value}_"
+            found[f"{of}flops_per_dollar"] = rate * HOUR / chip.price
     return found
 
 
@@ -111,7 +110,6 @@ def _of_cores(form: GpuFile, topology: Topology) -> Facts:
     found: Facts = {}
     if form.smem_per_core is not None:
         found["smem_bytes"] = topology.size * cores * form.smem_per_core.value
-        found["scratchpad_bytes"] = found["smem_bytes"]
     if form.tmem_per_core is not None:
         found["tmem_bytes"] = topology.size * cores * form.tmem_per_core.value
     if form.l2 is not None and all(
@@ -126,16 +124,22 @@ def _of_node(chip: Chip, node: NodeFigures, chips: int) -> Facts:
     nic = chip.channel(ChannelKind.INFINIBAND).bandwidth
     found: Facts = {"nodes": -(-chips // node.gpus), "gpus_per_node": node.gpus}
     of_gpus = node.gpus * port
-    found["node_gpus_bytes_per_second"] = of_gpus
-    found["node_bandwidth_bytes_per_second"] = of_gpus
+    of_switches = _of_switches(node)
+    if of_switches is not None:
+        found["node_gpus_bytes_per_second"] = of_gpus
+    found["node_bandwidth_bytes_per_second"] = min(of_gpus, of_switches or of_gpus)
     found["node_egress_bytes_per_second"] = node.gpus * nic
-    switches = node.switches
-    if switches is not None and switches.ports is not None:
-        ports = switches.count.value * switches.ports.value
-        of_switches = ports * node.nvlink.bandwidth.value
+    if of_switches is not None:
         found["node_switches_bytes_per_second"] = of_switches
-        found["node_bandwidth_bytes_per_second"] = min(of_gpus, of_switches)
     return found
+
+
+def _of_switches(node: NodeFigures) -> Fraction | None:
+    """Bytes/s one way through the switches of a node, where their ports are known."""
+    switches = node.switches
+    if switches is None or switches.ports is None:
+        return None
+    return switches.count.value * switches.ports.value * node.nvlink.bandwidth.value
 
 
 def of_scale_out(node: NodeFigures, out: ScaleOut) -> Facts:

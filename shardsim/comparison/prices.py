@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shardsim.comparison.collectives import PER_CHIP
 from shardsim.comparison.running import calls_of
-from shardsim.units import Bytes, Seconds
+from shardsim.units import Bytes, BytesPerSecond, Seconds
 from shardsim.vocabulary import TransferKind
 
 if TYPE_CHECKING:
@@ -61,19 +61,23 @@ def price_asked(asked: Single) -> Priced:
     return Priced(longest, sum((call.size for call in calls), Fraction(0)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Knees:
-    """The V in bytes at which the latency of a collective is as long as its bytes take.
+    """The V in bytes at which latency takes as long as the bytes, and what is on either side.
 
     Attributes:
         book: By the book's formula, the larger of the two: below it nothing is gained by less.
         exact: By the closed form, the sum of both.
         book_latency: Seconds of next to nothing, by the book's formula.
+        exact_latency: Likewise by the closed form: the latency, and what is waited for before.
+        exact_algbw: S over the time of very much, by the closed form; 0 where it takes none.
     """
 
     book: Bytes
     exact: Bytes
     book_latency: Seconds
+    exact_latency: Seconds
+    exact_algbw: BytesPerSecond
 
 
 def knees(asked: Single) -> Knees:
@@ -87,10 +91,13 @@ def knees(asked: Single) -> Knees:
     720000
     """
     tiny, huge = (price_asked(replace(asked, size=size)) for size in (1 / LARGE, LARGE))
-    rate = huge.price.exact.bandwidth / huge.size
+    time = huge.price.exact.bandwidth
+    rate = time / huge.size
     book_rate = huge.price.book / huge.size
     return Knees(
         book=tiny.price.book / book_rate if book_rate else Fraction(0),
         exact=tiny.price.exact.latency / rate if rate else Fraction(0),
         book_latency=tiny.price.book,
+        exact_latency=tiny.price.exact.latency,
+        exact_algbw=huge.benchmark_size / time if time else Fraction(0),
     )

@@ -9,28 +9,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shardsim.comparison.collectives import SIZE_MEANS, bus_share
-from shardsim.comparison.running import calls_of, run_asked
+from shardsim.comparison.prices import knees, price_asked
+from shardsim.comparison.running import run_asked
 from shardsim.documents import Faults
 from shardsim.errors import ScenarioError, Source
 from shardsim.units import Bytes, BytesPerSecond, Seconds, number, parse_quantity
 from shardsim.vocabulary import CallKind, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from shardsim.cost import CollectivePrice
     from shardsim.scenario import Single
 
-__all__ = ["Size", "Sizes", "over_sizes", "read_byte_sizes", "some_of", "spread"]
+__all__ = ["Size", "Sizes", "affordable", "over_sizes", "read_byte_sizes", "some_of", "spread"]
 
 SMALLEST, LARGEST = Fraction(2**10), Fraction(2**30)
 """A spread goes from the one to the other at least."""
 TIMES = 64
 """Or to so many times the size asked for."""
 SOME = 6
-"""So many sizes of a spread are simulated."""
-NOTHING, ENDLESS = Fraction(1), Fraction(2**60)
-"""Sizes at which latency is all, and at which bandwidth is."""
+"""So many sizes of a spread are simulated beside the one asked for."""
+HOPS = 100_000
+"""Fewer where all of them together would have more messages over links than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +129,7 @@ def over_sizes(
     sizes: Iterable[Bytes],
     simulated: Collection[Bytes] | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    known: Mapping[Bytes, Seconds] | None = None,
 ) -> Sizes:
     """Prices a collective at many sizes, and simulates it at some.
 
@@ -137,6 +138,7 @@ def over_sizes(
         sizes: S in bytes.
         simulated: Which of them are simulated; all by default.
         progress: Is told what is simulated.
+        known: What the simulation of a size came to before, in seconds: it is not done again.
 
     Raises:
         PlanError, TopologyError: it cannot be done so.
@@ -147,37 +149,38 @@ def over_sizes(
     >>> [row.exact == row.simulated for row in found.rows], int(found.asymptote)
     ([True, True], 450000000000)
     """
-    rows: list[Size] = []
     chips = 2 if asked.mesh is None else asked.mesh.ways(asked.axes)
     share = bus_share(asked.kind, chips)
     wanted = sorted(set(sizes))
-    for size in wanted:
-        one = replace(asked, size=size)
-        run = None
-        if simulated is None or size in simulated:
-            progress(f"simulating {asked.topology.size:,} chips, {len(rows) + 1} of {len(wanted)}")
-            run = run_asked(one)
-        price = _price(one) if run is None else run.price
-        rows.append(
-            Size(
-                size=size,
-                book=price.book,
-                exact=price.exact.total,
-                relation=price.relation,
-                method=price.call.method.name,
-                simulated=None if run is None else run.simulated,
-                share=share,
-            )
-        )
-    large = _price(replace(asked, size=ENDLESS)).exact.bandwidth
+    times = dict(known or {})
+    left = [size for size in wanted if size not in times]
+    left = [size for size in left if simulated is None or size in simulated]
+    for count, size in enumerate(left, 1):
+        progress(f"simulating {asked.topology.size:,} chips, {count} of {len(left)}")
+        times[size] = run_asked(replace(asked, size=size)).simulated
+    ends = knees(asked)
     return Sizes(
         kind=asked.kind,
         machine=asked.topology.name,
         axes=asked.axes,
         chips=chips,
-        rows=tuple(rows),
-        floor=_price(replace(asked, size=NOTHING)).exact.latency,
-        asymptote=ENDLESS / large * share if large else Fraction(0),
+        rows=tuple(_row(replace(asked, size=size), times.get(size), share) for size in wanted),
+        floor=ends.exact_latency,
+        asymptote=ends.exact_algbw * share,
+    )
+
+
+def _row(asked: Single, simulated: Seconds | None, share: Fraction) -> Size:
+    """A collective of the size that is asked for; `share`: busbw over algbw."""
+    price = price_asked(asked).price
+    return Size(
+        size=asked.size,
+        book=price.book,
+        exact=price.exact.total,
+        relation=price.relation,
+        method=price.call.method.name,
+        simulated=simulated,
+        share=share,
     )
 
 
@@ -207,6 +210,15 @@ def some_of(sizes: Sequence[Bytes], count: int = SOME) -> tuple[Bytes, ...]:
     return tuple(sizes[round(last * index / (count - 1))] for index in range(count))
 
 
+def affordable(hops: int, count: int = SOME) -> int:
+    """How many sizes are simulated beside the first, when one has so many messages over links.
+
+    >>> affordable(1_000), affordable(24_000), affordable(80_000)
+    (6, 3, 0)
+    """
+    return min(count, max(HOPS // max(hops, 1) - 1, 0))
+
+
 def read_byte_sizes(text: str) -> tuple[Bytes, ...]:
     """The sizes of a text such as "1KiB,1MiB".
 
@@ -228,12 +240,6 @@ def read_byte_sizes(text: str) -> tuple[Bytes, ...]:
     if not sizes:
         raise ScenarioError("--sizes names no size", "write 1KiB,1MiB,1GiB", source.place(0))
     return tuple(sizes)
-
-
-def _price(asked: Single) -> CollectivePrice:
-    """The price of what somebody asks for: of several calls the longest."""
-    calls, cost = calls_of(asked)
-    return max((cost.collective(call) for call in calls), key=lambda price: price.exact.total)
 
 
 def _power(size: Bytes) -> int:

@@ -11,6 +11,7 @@ heatmap.py      strategies against sizes
 canvas.py       the page on which they are drawn, and the files it becomes
 axes.py         axes that a person can read, and legends
 labels.py       labels that cover nothing
+numbers.py      numbers without a unit
 colours.py      colours, dashes and markers that can be told apart in grey too
 shardsim.mplstyle   the look of all of them
 """

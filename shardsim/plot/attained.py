@@ -11,6 +11,7 @@ from shardsim.plot.axes import Sign, legend, legend_height, linear, logarithmic
 from shardsim.plot.canvas import Page, page_width, styled
 from shardsim.plot.colours import DARK, INK, stroke
 from shardsim.plot.labels import Labels, Spot
+from shardsim.plot.numbers import extent_text
 from shardsim.units import FlopsPerSecond, format_rate
 
 if TYPE_CHECKING:
@@ -122,16 +123,7 @@ def _told(curve: Curve, axis: str) -> str:
     """A curve for the legend."""
     if curve.critical is None:
         return curve.label
-    return f"{curve.label}: bound by computing from {axis} = {_short(curve.critical)} on"
-
-
-def _short(value: Fraction) -> str:
-    """An extent with one digit behind the point, where it is not whole.
-
-    >>> _short(Fraction(240)), _short(Fraction(2726, 10))
-    ('240', '272.6')
-    """
-    return f"{float(value):,.1f}".removesuffix(".0")
+    return f"{curve.label}: bound by computing from {axis} = {extent_text(curve.critical)} on"
 
 
 def _peak(
@@ -185,7 +177,7 @@ def _critical(page: Page, chart: Axes, labels: Labels, curve: Curve, index: int,
         for step in range(10)
         for side in (1, -1)
     ]
-    labels.put(f"{axis} = {_short(curve.critical)}", spots)
+    labels.put(f"{axis} = {extent_text(curve.critical)}", spots)
 
 
 def _at(curve: Curve, x: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ these units. Text in an SVG is text: it can be searched. The same picture gives 
 from __future__ import annotations
 
 import io
+import logging
 import re
 import warnings
 from contextlib import contextmanager
@@ -40,17 +41,42 @@ ANCHORS: dict[str, Literal["left", "center", "right"]] = {
     "middle": "center",
     "end": "right",
 }
+CACHE_NEWS = {
+    "matplotlib": (
+        "mkdir -p failed for path",
+        "is not a writable directory",
+        "created a temporary cache directory",
+    ),
+    "matplotlib.font_manager": ("building the font cache", "Could not save font_manager cache"),
+}
+"""What matplotlib logs of where it keeps its list of fonts: nothing that a user has to know."""
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The style of this package, whatever the user's settings of matplotlib are."""
-    import matplotlib.style
+    """The style of this package, whatever the user's settings of matplotlib are.
 
+    Raises:
+        InputError: there is no folder at all in which matplotlib can keep its list of fonts.
+    """
+    for name in CACHE_NEWS:
+        logging.getLogger(name).addFilter(_worth_saying)
+    try:
+        import matplotlib.style
+    except OSError as error:
+        raise InputError(
+            "pictures need a folder to keep the list of fonts in, and none can be written",
+            "set MPLCONFIGDIR to a folder that can",
+        ) from error
     with matplotlib.style.context(STYLE, after_reset=True), warnings.catch_warnings():
         # a name in a script that the font lacks: a box stands for it, in an SVG the viewer's font
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    """Whether a message of matplotlib is about more than its own cache."""
+    return not any(words in record.getMessage() for words in CACHE_NEWS.get(record.name, ()))
 
 
 @lru_cache(maxsize=4096)
@@ -60,10 +86,10 @@ def text_width(text: str, size: float) -> float:
     >>> 0 < text_width("il", 13) < text_width("MW", 13) < text_width("MW", 18)
     True
     """
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
     with styled():
+        from matplotlib.font_manager import FontProperties
+        from matplotlib.textpath import text_to_path
+
         properties = FontProperties(size=size)
         return float(text_to_path.get_text_width_height_descent(text, properties, ismath=False)[0])
 

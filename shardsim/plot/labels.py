@@ -23,8 +23,12 @@ LEADER = 20.0
 """From so far on a thin line goes from a label to its point."""
 EVERY = 5.0
 """How dense a line is sampled."""
-ON_LINE = 45.0
-"""A label goes so far to be on no line."""
+ON_LINE = 250.0
+"""A label goes so far to be on no line: as far as there are spots."""
+CROWDED = 60.0
+"""Or not to crowd a marker."""
+TIP = 4.0
+"""How much of a marker no other label's thin line crosses, from its middle."""
 
 
 class Box(NamedTuple):
@@ -93,11 +97,13 @@ class Labels:
             (1 - place.y0) * page.height - 3,
         )
         self.taken: list[Box] = []
+        self.markers: list[tuple[float, float]] = []
         self.lines: list[Box] = []
 
     def keep(self, x: float, y: float, radius: float = 6.0) -> None:
         """Keeps a place of the page clear: a marker."""
         self.taken.append(Box(x - radius, y - radius, x + radius, y + radius))
+        self.markers.append((x, y))
 
     def avoid(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """Labels go on a line only where there is no other room."""
@@ -107,8 +113,18 @@ class Labels:
             y = start[1] + (end[1] - start[1]) * step / steps
             self.lines.append(Box(x - 1, y - 1, x + 1, y + 1))
 
-    def put(self, text: str, spots: Iterable[Spot], *, weight: str = "normal") -> bool:
-        """Writes a label at the best spot with room; without one nothing, and it is false."""
+    def put(
+        self, text: str, spots: Iterable[Spot], *, weight: str = "normal", clear: float = 0.0
+    ) -> bool:
+        """Writes a label at the best spot with room; without one nothing, and it is false.
+
+        Args:
+            text: What it says.
+            spots: Where it may stand.
+            weight: `normal` or `bold`.
+            clear: How far it keeps from markers, if it can: their own names come later.
+        """
+        near = [Box(x - clear, y - clear, x + clear, y + clear) for x, y in self.markers if clear]
         best: tuple[float, Spot, list[Box]] | None = None
         for spot in spots:
             if best is not None and best[0] <= spot.cost:
@@ -116,9 +132,10 @@ class Labels:
             boxes = self._boxes(text, spot)
             if not all(box.within(self.inside) for box in boxes) or _meet(boxes, self.taken):
                 continue
-            if _meet(self._leader(spot), self.taken):
+            if _meet(self._leader(spot), self.taken) or self._crosses(spot):
                 continue
             cost = spot.cost + (ON_LINE if _meet(boxes, self.lines) else 0)
+            cost += CROWDED if _meet(boxes, near) else 0
             if best is None or cost < best[0]:
                 best = cost, spot, boxes
         if best is None:
@@ -154,6 +171,14 @@ class Labels:
             if math.dist((across, below), (x, y)) > 2 * EVERY + 2:
                 found.append(Box(across - 1, below - 1, across + 1, below + 1))
         return found
+
+    def _crosses(self, spot: Spot) -> bool:
+        """Whether the thin line to a point goes through the marker of another point."""
+        if spot.point is None or spot.cost <= LEADER:
+            return False
+        end = _end(spot, self.size)
+        others = (at for at in self.markers if math.dist(at, spot.point) > TIP)
+        return any(_distance(at, spot.point, end) < TIP for at in others)
 
     def _boxes(self, text: str, spot: Spot) -> list[Box]:
         """What a label covers, in pieces that are as long as they are high."""
@@ -192,6 +217,20 @@ def _end(spot: Spot, size: float) -> tuple[float, float]:
         gap = 3 if spot.anchor == "start" else -3
         return spot.x - (gap if spot.anchor != "middle" else 0), spot.y - size * 0.35
     return spot.x, spot.y + 4 if spot.y < spot.point[1] else spot.y - size
+
+
+def _distance(
+    point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]
+) -> float:
+    """How far a point is from a straight line between two.
+
+    >>> _distance((1, 2), (0, 0), (4, 0)), _distance((7, 4), (0, 0), (4, 0))
+    (2.0, 5.0)
+    """
+    across, down = end[0] - start[0], end[1] - start[1]
+    along = (point[0] - start[0]) * across + (point[1] - start[1]) * down
+    share = min(1.0, max(0.0, along / (across**2 + down**2 or 1.0)))
+    return math.dist(point, (start[0] + share * across, start[1] + share * down))
 
 
 def _meet(boxes: Iterable[Box], others: list[Box]) -> bool:

@@ -6,12 +6,14 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from shardsim.catalogue.ladder import ladder, main_dtype
 from shardsim.errors import InputError
 from shardsim.plot.axes import decades
 from shardsim.plot.canvas import MARGIN, Page, page_width, styled
 from shardsim.plot.colours import GREY, colour
+from shardsim.plot.numbers import ratio_text
 from shardsim.units import format_rate
-from shardsim.vocabulary import ChannelKind, Dtype
+from shardsim.vocabulary import ChannelKind
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +30,7 @@ COLUMN = NAMES + BARS + VALUES
 NOTE = "logarithmic; of the matrix unit what it takes at one FLOP per byte"
 NEEDED = "FLOP/B: FLOPs per byte that keep the matrix unit busy from there"
 SHADES = {
-    None: (30, 0.45, None),
+    None: (30, 0.30, None),
     ChannelKind.VMEM: (45, 0.80, None),
     ChannelKind.L2: (45, 0.80, None),
     ChannelKind.HBM: (210, 0.55, None),
@@ -43,12 +45,21 @@ SHADES = {
 
 
 class _Rung(NamedTuple):
-    """One bar: the channel (None: the matrix unit), its name, bytes/s, and what is written."""
+    """One bar.
+
+    Attributes:
+        kind: The channel; None of the matrix unit.
+        name: Its name.
+        rate: Bytes/s; of the matrix unit at one FLOP per byte.
+        said: What is written beside it.
+        slower: How many times as fast the bar above it is; None of the first.
+    """
 
     kind: ChannelKind | None
     name: str
     rate: Fraction
     said: str
+    slower: Fraction | None
 
 
 @styled()
@@ -110,29 +121,16 @@ def write_ladder(
 
 def _rungs(chip: Chip) -> list[_Rung]:
     """What is drawn of a chip, the fastest first."""
-    dtype, peak = next((one for one in chip.peaks if one[0] is Dtype.BF16), chip.peaks[0])
-    first = _Rung(None, "matrix unit", peak, f"{format_rate(peak, 'FLOP')} {dtype.value}")
-    return [
-        first,
-        *(
-            _Rung(
-                one.kind,
-                one.kind.label,
-                one.bandwidth,
-                f"{format_rate(one.bandwidth)}; {_short(peak / one.bandwidth)} FLOP/B",
-            )
-            for one in chip.ladder
-        ),
-    ]
-
-
-def _short(value: Fraction) -> str:
-    """A ratio for people, three digits.
-
-    >>> _short(Fraction(22)), _short(Fraction(2189)), _short(Fraction(109, 10))
-    ('22', '2,189', '10.9')
-    """
-    return f"{round(value):,}" if value >= 1000 else f"{float(value):.3g}"
+    dtype = main_dtype(chip)
+    peak = chip.peak(dtype)
+    found = [_Rung(None, "matrix unit", peak, f"{format_rate(peak, 'FLOP')} {dtype.value}", None)]
+    rungs = ladder(chip)
+    ratios = [rungs[0].needed, *(rung.ratio for rung in rungs)]
+    for rung, ratio in zip(rungs, ratios, strict=False):
+        rate, kind = rung.channel.bandwidth, rung.channel.kind
+        said = f"{format_rate(rate)}; {ratio_text(rung.needed)} FLOP/B"
+        found.append(_Rung(kind, kind.label, rate, said, ratio))
+    return found
 
 
 def _ladder(
@@ -159,8 +157,8 @@ def _ladder(
         page.box((left, y), (wide, BAR), fill=colour(hue, light), hatch=hatch, tip=rung.said)
         said = page.text(left + wide + 8, y + BAR / 2, rung.said, size=12, middle=True)
         said.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
-        if number:
-            ratio = f"÷ {_short(rungs[number - 1].rate / rung.rate)}"
+        if rung.slower is not None:
+            ratio = f"÷ {ratio_text(rung.slower)}"
             x = left + 8
             page.line((x, y - (RUNG - BAR) + 2), (x, y - 2), color=GREY, linewidth=1.2)
             page.text(x + 8, y - (RUNG - BAR) / 2, ratio, size=11, middle=True)

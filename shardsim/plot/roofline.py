@@ -11,6 +11,7 @@ from shardsim.plot.axes import Sign, decades, legend, legend_height, logarithmic
 from shardsim.plot.canvas import Page, page_width, styled
 from shardsim.plot.colours import DARK, INK, Stroke, stroke
 from shardsim.plot.labels import Labels, Spot
+from shardsim.plot.numbers import power_text, ratio_text
 from shardsim.units import FlopsPerSecond, format_rate
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ WIDTH, HEIGHT, LINE = 820.0, 500.0, 18.0
 BOUND, FREE = "#e4e4e4", "#fafafa"
 """Behind what is bound by bytes, and what by computing."""
 MEMORIES = ("HBM", "VMEM", "L2")
+CLEAR = 20.0
+"""The names of slopes keep so far from the loads, so that there is room for theirs."""
 LOWEST = 1000
 """The plot goes down to the ridge over so much, or to the lowest point."""
 
@@ -82,7 +85,8 @@ def roofline_picture(
     ceiling what the unit computes; where they meet is the ridge, with its intensity.
 
     Args:
-        roofs: The machines; the regions are those of the first slope of the first of them.
+        roofs: The machines; the regions are those of the first slope of the first of them,
+            which is named there where there are several.
         points: The loads; one that moves or computes nothing is named below the plot.
         heading: What the picture shows, and below that where.
 
@@ -113,7 +117,7 @@ def _drawn(
     chart = page.chart(LEFT, ABOVE, WIDTH, HEIGHT)
     ends = _limits(chart, roofs, points)
     plot = _Plot(page, chart, Labels(page, chart), ends)
-    _regions(plot, roofs[0])
+    _regions(plot, roofs[0], named=len(roofs) > 1)
     for index, roof in enumerate(roofs):
         _roof(plot, roof, stroke(index))
     for index, point in enumerate(points):
@@ -161,7 +165,7 @@ def _limits(chart: Axes, roofs: Sequence[Roof], points: Sequence[Point]) -> tupl
     rates = [*(roof.peak for roof in roofs), *(point.attained for point in points)]
     down, up = decades([*rates, min(roof.peak for roof in roofs) / LOWEST])
     ends = (10.0**low, 10.0**high)
-    logarithmic(chart, "x", ends, _number)
+    logarithmic(chart, "x", ends, power_text)
     logarithmic(chart, "y", (10.0**down, 10.0**up), lambda rate: format_rate(rate, "FLOP"))
     chart.set_xlabel("FLOPs per byte moved")
     chart.set_ylabel("FLOP/s attained")
@@ -169,17 +173,8 @@ def _limits(chart: Axes, roofs: Sequence[Roof], points: Sequence[Point]) -> tupl
     return ends
 
 
-def _number(value: Fraction) -> str:
-    """A power of ten for people.
-
-    >>> _number(Fraction(1, 100)), _number(Fraction(1000))
-    ('0.01', '1,000')
-    """
-    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):g}"
-
-
-def _regions(plot: _Plot, roof: Roof) -> None:
-    """What is bound by the first slope, and what by computing."""
+def _regions(plot: _Plot, roof: Roof, *, named: bool) -> None:
+    """What is bound by the first slope, and what by computing; `named`: of which machine."""
     if not roof.slopes:
         return
     name, rate = roof.slopes[0]
@@ -189,9 +184,10 @@ def _regions(plot: _Plot, roof: Roof) -> None:
     why = "memory" if name in MEMORIES else "communication"
     floor = plot.labels.inside.bottom - 8
     middle = plot.page.place(plot.chart, ridge, roof.peak)[0]
+    whose = f"{roof.name}: " if named else ""
     for text, x in (
-        (f"{why}-bound ({name})", (plot.labels.inside.left + middle) / 2),
-        ("compute-bound", (plot.labels.inside.right + middle) / 2),
+        (f"{whose}{why}-bound ({name})", (plot.labels.inside.left + middle) / 2),
+        (f"{whose}compute-bound", (plot.labels.inside.right + middle) / 2),
     ):
         plot.labels.put(text, [Spot(x, floor)], weight="bold")
 
@@ -228,7 +224,7 @@ def _name_slopes(plot: _Plot, roofs: Sequence[Roof]) -> None:
         top = max(having, key=lambda roof: roof.peak)
         owner = "" if alone else f"{top.name.split(' ')[0]} "
         text = f"{owner}{name} {format_rate(rate)}"
-        plot.labels.put(text, _along(plot, float(rate), float(top.peak / rate)))
+        plot.labels.put(text, _along(plot, float(rate), float(top.peak / rate)), clear=CLEAR)
     for roof in roofs:
         _name_ceiling(plot, roof)
 
@@ -282,16 +278,7 @@ def _name_ridge(plot: _Plot, roof: Roof) -> None:
         for step in range(8)
         for side in (1, -1)
     ]
-    plot.labels.put(f"ridge {_short(ridge)} FLOP/B", spots)
-
-
-def _short(value: Fraction) -> str:
-    """Three digits, and all of what is longer.
-
-    >>> _short(Fraction(2405, 10)), _short(Fraction(123456, 10)), _short(Fraction(1, 3))
-    ('240', '12,346', '0.333')
-    """
-    return f"{round(value):,}" if value >= 1000 else f"{float(value):.3g}"
+    plot.labels.put(f"ridge {ratio_text(ridge)} FLOP/B", spots)
 
 
 def _mark(plot: _Plot, point: Point, look: Stroke) -> None:
@@ -317,4 +304,4 @@ def _name_point(plot: _Plot, point: Point) -> bool:
 
 def _said(point: Point) -> str:
     rate = format_rate(point.attained, "FLOP")
-    return f"{point.label}: {_short(point.intensity)} FLOP/B, {rate}"
+    return f"{point.label}: {ratio_text(point.intensity)} FLOP/B, {rate}"

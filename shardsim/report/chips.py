@@ -38,8 +38,6 @@ SHOWN_ELSEWHERE = (
     "nodes",
     "hbm_capacity_bytes",
     "hbm_bandwidth_bytes_per_second",
-    "scratchpad_bytes",
-    "flops_per_dollar",
 )
 
 
@@ -229,7 +227,7 @@ def fact_text(name: str, value: Fraction | int) -> tuple[str, str]:
     words, per, what = name.partition("_per_second_per_")
     ending = next((one for one in endings if f"{words}{per and '_per_second'}".endswith(one)), "")
     if name == "flops_per_dollar":
-        return "FLOPs for a USD", f"{format_flops(value)}"
+        return "bf16 FLOPs", f"{format_flops(value)} for a USD"
     if name == "usd_per_hour":
         return "price", f"{float(value):g} USD/h"
     if not ending:

@@ -1,4 +1,4 @@
-"""Every figure of the chips' files: value, source, and what other sources say; `show CHIP`.
+"""Every figure of the chips' files: value, source, what other sources say; what is their product.
 
 The table is by public source: the book "How to Scale Your Model" (renderings of February 2025 and
 2026), the pages of Google Cloud for each TPU, `tpu_info.py` of JAX (Pallas), calculon's systems.
@@ -6,18 +6,16 @@ The table is by public source: the book "How to Scale Your Model" (renderings of
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 
 import pytest
 
-from shardsim.catalogue import Alone, chip_figures, chip_names, chips, generation_of, one_chip
-from shardsim.catalogue.ladder import ladder, plain_chips
+from shardsim.catalogue import chip_figures, chip_names, generation_of
+from shardsim.catalogue.ladder import plain_chips
 from shardsim.hardware import Chip
 from shardsim.units import UNITS
 from shardsim.vocabulary import ChannelKind, Dtype
-from tests.command_line import command
 
 T, G, M, K = 10**12, 10**9, 10**6, 10**3
 MIB = 2**20
@@ -249,37 +247,6 @@ def test_a_port_is_the_product_of_its_links(name: str, port: int) -> None:
     assert FIGURES[name]["stated.nvlink_port"][0] == port * G
 
 
-CHANNELS = [
-    ("v5e", "vmem", 18.04e12, "", 128 * MIB),
-    ("v5p", "vmem", 61.6e12, "", 128 * MIB),
-    ("v6e", "vmem", 35.2e12, "", 128 * MIB),
-    ("v5e", "hbm", 820e9, "", 16 * G),
-    ("v5e", "ici", 90e9, "one axis, both ways", None),
-    ("v5p", "ici", 180e9, "one axis, both ways", None),
-    ("v2", "ici", 120e9, "one axis, both ways", None),
-    ("v5e", "pcie", 16e9, "each way", None),
-    ("v5e", "dcn", 3.125e9, "a chip's share", None),
-    ("h100", "l2", 5.5e12, "", 50 * M),
-    ("h100", "nvlink", 450e9, "one way", None),
-    ("h100", "infiniband", 50e9, "one way", None),
-    ("a100", "pcie", 32e9, "each way", None),
-]
-
-
-@pytest.mark.parametrize(("name", "kind", "rate", "note", "capacity"), CHANNELS)
-def test_channels(name: str, kind: str, rate: float, note: str, capacity: int | None) -> None:
-    found = chip(name).channel(ChannelKind(kind))
-    assert (found.bandwidth, found.note, found.capacity) == (Fraction(rate), note, capacity)
-
-
-def test_what_a_chip_has_no_figure_for_is_no_channel() -> None:
-    assert [one.kind.value for one in chip("7x").ladder] == ["hbm", "ici", "dcn"]
-    assert [one.kind.value for one in chip("v4").ladder] == ["vmem", "hbm", "ici", "pcie"]
-    for name in ("v100", "mi300x"):
-        assert isinstance(chips()[name], Alone)
-        assert [one.kind.value for one in chip(name).ladder] == ["hbm"]
-
-
 def test_the_peak_of_a_v100_follows_from_its_tensor_cores() -> None:
     of = {
         key: Fraction(str(value[0]))
@@ -304,113 +271,6 @@ def test_the_matrix_unit_of_a_v5e_at_its_clock() -> None:
     unit = chip("v5e").vector_unit
     assert unit is not None
     assert math.isclose(4 * 2 * 128 * 128 * unit.clock, chip("v5e").peak(Dtype.BF16), rel_tol=2e-3)
-
-
-INTENSITIES = [
-    ("v5e", "ici", 2188.9), ("v6e", "ici", 5111.1), ("7x", "ici", 12777.8), ("v5p", "ici", 2550),
-    ("v4", "ici", 3055.6), ("v5e", "hbm", 240.24), ("v5e", "vmem", 10.92), ("h100", "hbm", 295.2),
-    ("v5p", "dcn", 73440), ("h100", "nvlink", 2197.8),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "kind", "needed"), INTENSITIES)
-def test_flops_per_byte_that_are_needed(name: str, kind: str, needed: float) -> None:
-    (rung,) = (one for one in ladder(chip(name)) if one.channel.kind.value == kind)
-    assert float(rung.needed) == pytest.approx(needed, rel=1e-4)
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_ladder_goes_down(name: str) -> None:
-    one = chip(name)
-    rungs = ladder(one)
-    assert [rung.channel for rung in rungs] == list(one.ladder)
-    assert all(rung.ratio is None or rung.ratio >= 1 for rung in rungs)
-    assert [rung.ratio is None for rung in rungs] == [*[False] * (len(rungs) - 1), True]
-    for rung in rungs:
-        assert rung.fill * rung.channel.bandwidth == one.hbm_capacity
-
-
-def test_a_ladder_of_another_type() -> None:
-    rungs = {one.channel.kind: one.needed for one in ladder(chip("v5e"), Dtype.INT8)}
-    assert rungs[ChannelKind.HBM] == Fraction(394 * T, 820 * G)
-
-
-# One chip as a machine.
-
-
-@pytest.mark.parametrize("name", chip_names())
-def test_one_chip(name: str) -> None:
-    found = one_chip(name)
-    assert (found.name, found.shape) == (name, (1,))
-    assert found.chip is chip(name)
-    assert found.dimensions[0].reason in ("1 chip: no link", "1 gpu: no link")
-
-
-def test_one_chip_of_an_alias_or_a_slice() -> None:
-    assert one_chip("Ironwood").name == "7x"
-    assert one_chip("v5e:4x4").shape == (4, 4)
-    assert one_chip("ring-of-8").shape == (8,)
-
-
-# The command.
-
-
-def test_show_chips_has_a_line_for_each() -> None:
-    out = command("show", "chips").out
-    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert set(FIGURES) <= set(lines)
-    assert max(map(len, out.splitlines())) <= 100
-    assert "197 TFLOP/s" in lines["v5e"]
-    assert lines["v5e"].split()[-1] == "240"
-    assert lines["v100"].split()[1:4] == ["f16", "113", "TFLOP/s"]
-
-
-def test_show_chips_as_json() -> None:
-    document = json.loads(command("show", "chips", "--json").out)
-    assert document["format"] == "shardsim/chips/1"
-    assert [one["name"] for one in document["chips"]] == list(FIGURES)
-    (v5e,) = (one for one in document["chips"] if one["name"] == "v5e")
-    assert v5e["ladder"][1]["bytes_per_second"] == 820 * G
-    assert v5e["usd_per_hour"] == 1.2
-
-
-def test_show_one_chip() -> None:
-    out = command("show", "V5E").out
-    assert out.startswith("v5e: TPU v5e\n  HBM 16 GB = 14.9 GiB at 820 GB/s\n")
-    assert max(map(len, out.splitlines())) <= 100
-    (hbm,) = (line for line in out.splitlines() if line.startswith("HBM  "))
-    assert hbm.split() == ["HBM", "16", "GB", "820", "GB/s", "9.11", "240", "19.5", "ms"]
-    for one in chip_figures("v5e"):
-        assert f"{one.name} " in out
-        for said in (one.used, *one.alternatives):
-            assert f"{said.text} " in out
-    assert "NVLink" in command("show", "h100").out
-
-
-@pytest.mark.parametrize("name", chip_names())
-def test_show_of_any_chip_is_100_columns_wide(name: str) -> None:
-    result = command("show", name)
-    assert (result.code, result.err) == (0, "")
-    assert max(map(len, result.out.splitlines())) <= 100
-
-
-def test_show_one_chip_as_json() -> None:
-    document = json.loads(command("show", "h100", "--json").out)
-    assert document["format"] == "shardsim/chip/1"
-    assert document["facts"]["vector_alus"] == 16896
-    assert [one["name"] for one in document["figures"]] == [
-        one.name for one in chip_figures("h100")
-    ]
-    (price,) = (one for one in document["figures"] if one["name"] == "price")
-    assert (price["value"], price["unit"]) == (10.8, "USD/h")
-    (share,) = (one for one in document["figures"] if one["name"].endswith("share_of_flops"))
-    assert (share["value"], share["unit"]) == ([0.8, 0.85], "")
-
-
-def test_a_mesh_over_one_chip_is_refused() -> None:
-    result = command("show", "v5e", "--mesh", "X=4")
-    assert result.code == 2
-    assert result.err.startswith("error: --mesh is for a topology; v5e has no shape\n")
 
 
 def test_units_of_figures_are_known() -> None:

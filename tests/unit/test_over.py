@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from shardsim.comparison import run_asked, run_comparison
+from shardsim.comparison import CollectiveRun, run_asked, run_comparison
 from shardsim.comparison.over import read_over, run_over
-from shardsim.comparison.sizes import over_sizes, read_byte_sizes, some_of, spread
+from shardsim.comparison.sizes import affordable, over_sizes, read_byte_sizes, some_of, spread
 from shardsim.errors import InputError, InputErrors
-from shardsim.scenario import load_comparison, make_collective
+from shardsim.scenario import Single, load_comparison, make_collective
 from tests.command_line import command
 
 FILE = "compare-sharded-contraction"
@@ -148,6 +148,56 @@ def test_sizes_round_the_one_asked_for() -> None:
     assert some_of([Fraction(1)]) == (1,)
     assert some_of([Fraction(1), Fraction(2)]) == (1, 2)
     assert len(some_of(spread(Fraction(2**20)))) == 6
+
+
+def test_what_is_known_is_not_simulated_again() -> None:
+    asked = make_collective("AllGather", size="1 MiB", topology="v5e:4x4")
+    told: list[str] = []
+    sizes = [Fraction(2**10), asked.size, Fraction(2**30)]
+    known = {asked.size: Fraction(7)}
+    found = over_sizes(asked, sizes, sizes[:2], told.append, known)
+    assert told == ["simulating 16 chips, 1 of 1"]
+    plain = over_sizes(asked, sizes).rows
+    assert [row.simulated for row in found.rows] == [plain[0].simulated, 7, None]
+    assert [row.exact for row in found.rows] == [row.exact for row in plain]
+
+
+@pytest.mark.parametrize(
+    ("kind", "machine", "hops", "few"),
+    [
+        ("AllReduce", "v5e:4x4", 384, 6),
+        ("AllGather", "v5e:16x16", 16384, 5),
+        ("AllReduce", "v5e:16x16", 32768, 2),
+        ("AllGather", "v5p:8x8x8", 36864, 1),
+    ],
+)
+def test_of_large_machines_fewer_sizes_are_simulated(
+    kind: str, machine: str, hops: int, few: int
+) -> None:
+    run = run_asked(make_collective(kind, size="1 MiB", topology=machine))
+    assert len(run.timeline.intervals) == hops
+    assert affordable(hops) == few
+    assert affordable(2 * 36864) == 0
+
+
+def test_a_picture_of_a_table_simulates_no_size_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Fraction] = []
+
+    def counted(asked: Single) -> CollectiveRun:
+        done.append(asked.size)
+        return run_asked(asked)
+
+    monkeypatch.setattr("shardsim.comparison.sizes.run_asked", counted)
+    asked = ("collective", "AllReduce", "--size", "3MiB", "--on", "v5e:4x4")
+    paths = ("--svg", str(tmp_path / "a.svg"))
+    assert command(*asked, "--sizes", "1KiB,3MiB,5MiB", *paths).code == 0
+    assert done == [2**10, 5 * 2**20]
+    done.clear()
+    assert command(*asked, *paths).code == 0
+    assert len(done) == len(set(done)) == 6
+    assert 3 * 2**20 not in done
 
 
 def test_sizes_that_are_none() -> None:

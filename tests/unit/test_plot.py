@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,7 @@ from shardsim.plot.canvas import Page, Picture, file_kind, styled, text_width
 from shardsim.plot.colours import STROKES, colour, luminance, shade, stroke
 from shardsim.plot.labels import Labels, Spot
 from shardsim.plot.roofline import Point, Roof, draw_roofline, roofline_picture, write_roofline
-from tests.command_line import process
+from tests.command_line import command, process
 from tests.pictures import SVG, outside, overlaps, texts_of, tips_of
 
 V5E = Roof("v5e", Fraction(197 * 10**12), (("HBM", Fraction(820 * 10**9)),))
@@ -172,6 +173,83 @@ def test_a_label_goes_on_a_line_only_where_there_is_no_other_room() -> None:
     labels.put("on it", [Spot(120, 203), Spot(120, 300, cost=300)])
     placed = {text.get_text(): text.get_position()[1] for text in page.sheet.texts}
     assert (placed["clear"], placed["on it"]) == (240, 203)
+
+
+@styled()
+def test_a_thin_line_goes_through_no_other_marker() -> None:
+    page = Page(400, 400, ("", ""))
+    chart = page.chart(50, 80, 300, 300)
+    labels = Labels(page, chart)
+    labels.keep(200, 230)
+    labels.keep(200, 200)
+    through = Spot(200, 140, "middle", cost=60, point=(200, 230))
+    assert not labels.put("above", [through])
+    assert labels.put("beside", [through, Spot(300, 190, "start", cost=90, point=(200, 230))])
+
+
+@styled()
+def test_a_label_keeps_clear_of_markers_if_it_can() -> None:
+    page = Page(400, 400, ("", ""))
+    chart = page.chart(50, 80, 300, 300)
+    labels = Labels(page, chart)
+    labels.keep(200, 230)
+    spots = [Spot(200, 215), Spot(200, 150, cost=30)]
+    labels.put("near", spots[:1], clear=20)
+    labels.put("far", spots, clear=20)
+    placed = {text.get_text(): text.get_position()[1] for text in page.sheet.texts}
+    assert (placed["near"], placed["far"]) == (215, 150)
+
+
+CACHE = [
+    ("matplotlib", "mkdir -p failed for path /a: no", False),
+    ("matplotlib", "/a is not a writable directory", False),
+    ("matplotlib", "Matplotlib created a temporary cache directory at /b because there was", False),
+    ("matplotlib", "Missing colon in file 'a', line 1", True),
+    ("matplotlib.font_manager", "Matplotlib is building the font cache; this may take", False),
+    ("matplotlib.font_manager", "Could not save font_manager cache No space left", False),
+    ("matplotlib.font_manager", "findfont: Font family 'a' not found.", True),
+]
+
+
+@pytest.mark.parametrize(("logger", "text", "said"), CACHE)
+def test_only_what_matplotlib_says_of_its_cache_is_not_passed_on(
+    logger: str, text: str, said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    page_of("a")
+    logging.getLogger(logger).warning("%s", text)
+    assert [record.getMessage() for record in caplog.records] == [text] * said
+
+
+@pytest.mark.parametrize("name", ["MPLCONFIGDIR", "HOME"])
+@pytest.mark.parametrize("folder", ["new", "a file/below"])
+def test_a_first_picture_says_nothing_of_a_cache(tmp_path: Path, name: str, folder: str) -> None:
+    (tmp_path / "a file").touch()
+    empty = dict.fromkeys(("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "")
+    asked = ("roofline", "A[I, J] · B[J, K] -> C[I, K]", "--on", "v5e", "--dims", "I=8,J=8,K=8")
+    found = process(
+        *("-m", "shardsim", *asked, "--svg", str(tmp_path / "a.svg")),
+        environment={**empty, name: str(tmp_path / folder)},
+    )
+    assert (found.code, found.err) == (0, f"picture written to {tmp_path / 'a.svg'}\n")
+    assert found.out == command(*asked).out
+
+
+def test_without_any_folder_for_a_cache_it_says_what_to_do(tmp_path: Path) -> None:
+    code = (
+        "import sys, tempfile\n"
+        "def fail(*_, **__): raise FileNotFoundError('No usable temporary directory')\n"
+        "tempfile.mkdtemp = fail\n"
+        "from shardsim.cli import main\n"
+        "sys.argv = ['shardsim', 'show', 'v5e', '--svg', sys.argv[1]]\n"
+        "main()"
+    )
+    (tmp_path / "a file").touch()
+    nowhere = {"MPLCONFIGDIR": str(tmp_path / "a file" / "below")}
+    found = process("-c", code, str(tmp_path / "a.svg"), environment=nowhere)
+    assert found.code == 2
+    assert found.err.startswith("error: pictures need a folder to keep the list of fonts in")
+    assert "  help: set MPLCONFIGDIR to a folder that can" in found.err
+    assert not (tmp_path / "a.svg").exists()
 
 
 def test_widths_are_those_of_the_font() -> None:

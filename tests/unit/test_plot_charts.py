@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_hex
 
-from shardsim.catalogue import find_topology
+from shardsim.catalogue import find_topology, one_chip
+from shardsim.catalogue.ladder import plain_chips
 from shardsim.comparison import Compared
 from shardsim.comparison.over import Over, read_over, run_over
 from shardsim.comparison.sizes import Sizes, over_sizes, some_of, spread
@@ -25,7 +26,7 @@ from shardsim.plot.messages import byte_size, draw_messages, messages_picture, w
 from shardsim.plot.roofline import Point, Roof, draw_roofline, roofline_picture
 from shardsim.scenario import make_collective
 from shardsim.vocabulary import ChannelKind
-from tests.pictures import outside, overlaps, texts_of, tips_of
+from tests.pictures import boxes_of, on_lines, outside, overlaps, texts_of, tips_of
 
 T, G = 10**12, 10**9
 V5E = Roof(
@@ -85,6 +86,34 @@ def test_slopes_that_machines_share_are_named_once() -> None:
     other = replace_slope(INT8, Fraction(1600 * G))
     texts = texts_of(draw_roofline([V5E, other]))
     assert {"v5e HBM 820 GB/s", "v5e HBM 1.60 TB/s"} <= set(texts)
+
+
+def test_of_several_machines_the_regions_say_whose_they_are() -> None:
+    texts = texts_of(draw_roofline([V5E, H100]))
+    assert {"v5e bf16: memory-bound (HBM)", "v5e bf16: compute-bound"} <= set(texts)
+    assert not {"memory-bound (HBM)", "compute-bound"} & set(texts)
+    assert "h100 bf16: communication-bound (NVLink)" in texts_of(draw_roofline([H100, V5E]))
+
+
+HBMS = {"v5e": (197, 820), "v5p": (459, 2800), "h100": (990, 3350)}
+
+
+@pytest.mark.parametrize("intensities", [("8", "62"), ("2", "16"), ("62", "1000"), ("0.5", "31")])
+def test_loads_of_the_same_intensity_are_named_beside_the_slopes(intensities: tuple[str]) -> None:
+    roofs = [
+        Roof(f"{name} bf16", Fraction(peak * T), (("HBM", Fraction(rate * G)),))
+        for name, (peak, rate) in HBMS.items()
+    ]
+    points = [
+        on(roof, f"{roof.name} B={flops} D=4096 F=4096", flops)
+        for roof in roofs
+        for flops in intensities
+    ]
+    picture = roofline_picture(roofs, points)
+    texts = texts_of(picture.svg())
+    assert {point.label for point in points} <= set(texts)
+    assert not any(text.startswith("no room for its name") for text in texts)
+    assert on_lines(picture) == overlaps(picture) == outside(picture) == []
 
 
 def replace_slope(roof: Roof, rate: Fraction) -> Roof:
@@ -231,6 +260,13 @@ def test_bars_of_a_ladder_are_logarithmic() -> None:
     assert bars[3] - bars[4] == pytest.approx(decade * 0.7501225267834001)  # log10(90/16)
 
 
+def test_the_ladder_of_all_chips_ends_within_the_page() -> None:
+    picture = ladder_picture([one_chip(name).chip for name in plain_chips()])
+    assert overlaps(picture) == []
+    width = picture.figure.get_size_inches()[0] * 72
+    assert all(8 < box[1] < box[3] < width - 8 and box[2] > 8 for box in boxes_of(picture))
+
+
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_ladders_beside_each_other(count: int, tmp_path: Path) -> None:
     picture = ladder_picture([v5e()] * count)
@@ -249,6 +285,7 @@ def test_rungs_next_to_each_other_differ_in_grey() -> None:
     for kinds in (
         (None, ChannelKind.VMEM, ChannelKind.HBM, ChannelKind.ICI, ChannelKind.PCIE, "dcn"),
         (None, ChannelKind.L2, ChannelKind.HBM, ChannelKind.NVLINK, ChannelKind.PCIE, "infiniband"),
+        (None, ChannelKind.HBM, ChannelKind.NVLINK, ChannelKind.PCIE),
     ):
         looks = [SHADES[None if kind is None else ChannelKind(kind)] for kind in kinds]
         grey = [luminance(colour(hue, light)) for hue, light, _ in looks]
