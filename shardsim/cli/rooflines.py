@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
@@ -129,8 +130,9 @@ def roofline(
     paths = picture_paths(svg, png)
     dim, most = _over(over)
     axes = _axes(split, solve)
+    taken = dim is not None and solve is None and not all(_has(text, dim) for text in dims or [""])
     if dim is not None:
-        dims = [_with(text, dim) for text in dims or [""]]
+        dims = [text if _has(text, dim) else _with(text, dim) for text in dims or [""]]
     answers = ask_rooflines(
         what or None,
         on=on,
@@ -147,7 +149,10 @@ def roofline(
     if as_json:
         print_json(_document(answers, curves, axes))
         return
-    _print(answers, curves, axes)
+    if taken:
+        _print_curves(answers, curves)
+    else:
+        _print(answers, curves, axes)
 
 
 def _refuse_scenarios(what: list[str]) -> None:
@@ -163,13 +168,13 @@ def _refuse_scenarios(what: list[str]) -> None:
             )
 
 
-def _over(text: str | None) -> tuple[str | None, int]:
-    """The dimension of --over, and how far."""
+def _over(text: str | None) -> tuple[str | None, int | None]:
+    """The dimension of --over, and how far, if that is said."""
     from shardsim.errors import ScenarioError, Source
     from shardsim.units import parse_count
 
     if text is None:
-        return None, MOST_EXTENT
+        return None, None
     name, equals, most = text.partition("=")
     source = Source(text, "--over")
     if re.fullmatch(r"\s*[^\W\d]\w*'*\s*", name) is None:
@@ -177,18 +182,20 @@ def _over(text: str | None) -> tuple[str | None, int]:
         why = f"--over names one dimension; {text.strip()!r} is none"
         raise ScenarioError(why, "write --over B, or --over B=8192", place)
     place = source.place(len(name) + 1, len(text)) if most else source.place(0, max(1, len(text)))
-    return name.strip(), parse_count(most, f"extent {name}", place) if equals else MOST_EXTENT
+    return name.strip(), parse_count(most, f"extent {name}", place) if equals else None
 
 
-def _with(text: str, dim: str) -> str:
-    """Extents as a text, with one for the dimension that grows if there is none."""
+def _has(text: str, dim: str) -> bool:
+    """Whether the extents of a text have one for a dimension."""
     from shardsim.errors import Source
     from shardsim.notation import parse_assignments
 
-    if not text.strip():
-        return f"{dim}={MOST_EXTENT}"
-    given = parse_assignments(Source(text, "--dims"), "dimension")
-    return text if dim in given else f"{text},{dim}={MOST_EXTENT}"
+    return bool(text.strip()) and dim in parse_assignments(Source(text, "--dims"), "dimension")
+
+
+def _with(text: str, dim: str) -> str:
+    """Extents as a text, with one for the dimension that grows."""
+    return f"{text},{dim}={MOST_EXTENT}" if text.strip() else f"{dim}={MOST_EXTENT}"
 
 
 def _axes(split: str | None, solve: str | None) -> tuple[str, str] | None:
@@ -207,12 +214,19 @@ def _axes(split: str | None, solve: str | None) -> tuple[str, str] | None:
     return axes[0], axes[1]
 
 
-def _curves(answers: tuple[Answer, ...], dim: str | None, most: int) -> list[Attained]:
+def _curves(answers: tuple[Answer, ...], dim: str | None, most: int | None) -> list[Attained]:
+    """What each attains up to an extent; by default beyond all from which on computing binds."""
     from shardsim.errors import ScenarioError
     from shardsim.rooflines.attained import attained_over, doublings
 
     if dim is None:
         return []
+    if most is None:
+        solved = [
+            one for a in answers if dim in a.roofline.extents for one in a.roofline.solve(dim)
+        ]
+        bends = [math.ceil(one.exact) for one in solved if one.exact is not None]
+        most = max(MOST_EXTENT, *(2 ** (bend.bit_length() + 1) for bend in bends), 0)
     curves = []
     for answer in answers:
         one = answer.roofline
@@ -315,3 +329,10 @@ def _print(
     if curves:
         parts.append(attained_report(curves))
     print_report(Group(*parts))
+
+
+def _print_curves(answers: tuple[Answer, ...], curves: list[Attained]) -> None:
+    """What is attained alone: nobody gave an extent at which else to look."""
+    from shardsim.report.roofline import curves_report
+
+    print_report(curves_report(answers, curves))

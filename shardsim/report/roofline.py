@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from shardsim.rooflines import Answer, Critical, Roofline, Split
     from shardsim.rooflines.attained import Attained
 
-__all__ = ["attained_report", "roofline_report", "rooflines_report", "split_report"]
+__all__ = [
+    "attained_report",
+    "curves_report",
+    "roofline_report",
+    "rooflines_report",
+    "split_report",
+]
 
 INTENSITY = "FLOP/B"
 
@@ -276,6 +282,20 @@ def split_report(split: Split, answer: Answer) -> RenderableType:
             f"({figure(split.critical)} a chip), with the best cut there and both axes busy at once"
         ),
     )
+
+
+def curves_report(answers: Sequence[Answer], curves: Sequence[Attained]) -> RenderableType:
+    """What is attained as a dimension grows, and from where on computing binds."""
+    dim = curves[0].dim
+    texts = dict.fromkeys(line for a in answers for line in a.roofline.text.split("; "))
+    notes = []
+    for answer, curve in zip(answers, curves, strict=True):
+        met = [one.exact for one in answer.roofline.solve(dim) if one.exact is not None]
+        said = "the same thing binds everywhere"
+        if met:
+            said = f"what binds changes last at {dim} = {figure(max(met))}"
+        notes.append(Sentence(f"{curve.label}: {said}"))
+    return Group(*(Text(text, style="bold") for text in texts), attained_report(curves), *notes)
 
 
 def attained_report(curves: Sequence[Attained], shown: int = 8) -> RenderableType:
