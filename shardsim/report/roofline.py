@@ -152,7 +152,11 @@ def _bounds(one: Roofline) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
     binds = one.bound or "not known"
     rows = [
-        ("at least", format_seconds(one.lower_bound()), "the longest of them: all overlap"),
+        (
+            "at least",
+            format_seconds(one.lower_bound()),
+            "the longest: all overlap, collectives along different axes too",
+        ),
         ("at most", format_seconds(one.upper_bound()), "their sum: one after the other"),
         ("bound by", binds, "" if one.bound else "T_math has no figure"),
     ]

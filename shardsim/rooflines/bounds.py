@@ -39,7 +39,7 @@ class ChannelTime(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """The collectives over one kind of link: V in bytes, and seconds.
+    """The collectives over one kind of link: V in bytes, and seconds one after the other.
 
     Attributes:
         kind: Of the slowest link of each.
@@ -142,8 +142,8 @@ class Roofline:
         for kind in NETWORKS:
             size = self.clock.sent(self.load, kind)
             if size:
-                book = self.clock.talking(self.load, kind, book=True)
-                seconds = self.clock.talking(self.load, kind)
+                book = self.clock.talking(self.load, kind, book=True, in_turn=True)
+                seconds = self.clock.talking(self.load, kind, in_turn=True)
                 found.append(Talk(kind, size, book, seconds, self._relation(kind)))
         return tuple(found)
 
@@ -154,12 +154,12 @@ class Roofline:
 
     @property
     def network_seconds(self) -> Seconds:
-        """T_comms between chips, by the closed forms, or what is likely where they are bounds."""
+        """T_comms between chips, one collective after the other: by the closed forms, or likely."""
         return sum((talk.seconds for talk in self.talks), Fraction(0))
 
     @property
     def book_network_seconds(self) -> Seconds:
-        """T_comms between chips, by the book's formulas."""
+        """The same by the book's formulas."""
         return sum((talk.book for talk in self.talks), Fraction(0))
 
     @property
@@ -168,12 +168,13 @@ class Roofline:
         return self.flops / self.bytes_moved if self.bytes_moved else None
 
     def lower_bound(self, *, book: bool = False) -> Seconds:
-        """The longest of the times: all overlap."""
+        """The longest of the times: all overlap, collectives along different axes too."""
         return max(self._times(book=book).values())
 
     def upper_bound(self, *, book: bool = False) -> Seconds:
         """All times one after the other: nothing overlaps."""
-        return sum(self._times(book=book).values(), Fraction(0))
+        talking = self.book_network_seconds if book else self.network_seconds
+        return (self.compute_seconds or Fraction(0)) + self.memory_seconds + talking
 
     @property
     def bound(self) -> str | None:
@@ -186,7 +187,7 @@ class Roofline:
             return None
         times = self._times(book=False)
         longest = max(times, key=lambda name: times[name])
-        waits = 2 * self.clock.waiting(self.load) > self.network_seconds
+        waits = 2 * self.clock.waiting(self.load) > self.network_seconds  # of all of them
         return "latency" if longest == "communication" and waits else longest
 
     @property
@@ -210,7 +211,7 @@ class Roofline:
         return flops / longest
 
     def _times(self, *, book: bool) -> dict[str, Seconds]:
-        talk = self.book_network_seconds if book else self.network_seconds
+        talk = self.clock.talking(self.load, book=book)
         return {
             "compute": self.compute_seconds or Fraction(0),
             "memory": self.memory_seconds,

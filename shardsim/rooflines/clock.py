@@ -32,6 +32,7 @@ NETWORKS = (
 """Channels to other chips."""
 
 AS_IT_IS: dict[str, Fraction] = {}
+NONE = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,12 @@ class Clock:
         factors: Mapping[str, Fraction] = AS_IT_IS,
         *,
         book: bool = False,
+        in_turn: bool = False,
     ) -> Seconds:
-        """Seconds of the collectives, one after the other.
+        """Seconds of the collectives.
+
+        Those along the same axes are done one after the other; along others, over links of their
+        own, at once.
 
         Args:
             load: What one chip has to do.
@@ -114,13 +119,16 @@ class Clock:
             factors: Dimensions that are so many times as long.
             book: By the book's first-order formulas; else by the closed forms (or what is likely
                 where those are only lower bounds).
+            in_turn: All of them one after the other.
         """
-        total = Fraction(0)
+        along: dict[tuple[str, ...], Seconds] = {}
         for sent in load.collectives:
             if kind is None or channel_of(sent.step) is kind:
                 price = self.price(sent, factors)
-                total += price.book if book else price.estimate
-        return total
+                axes = sent.step.call.group.axes
+                seconds = price.book if book else price.estimate
+                along[axes] = along.get(axes, Fraction(0)) + seconds
+        return sum(along.values(), Fraction(0)) if in_turn else max(along.values(), default=NONE)
 
     def waiting(self, load: Load) -> Seconds:
         """Seconds of the collectives that are latency, by the closed forms."""

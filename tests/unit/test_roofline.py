@@ -191,6 +191,20 @@ def test_a_dimension_with_a_prime_is_one_of_its_own() -> None:
     assert found[0][1][0] is not None
 
 
+def test_collectives_along_different_axes_overlap_at_best() -> None:
+    """The lower bound is below what a run takes that does them at once."""
+    lines = ["AllGather_X W[D_X, F] -> W[D, F]", "AllGather_Y V[F, D_Y] -> V[F, D]"]
+    dims = "D=8192,F=8192"
+    one = ask_roofline(lines, on="v5p:4x4x4", dims=dims).roofline
+    once = one.network_seconds / 2
+    assert one.lower_bound() == once
+    assert one.upper_bound() == 2 * once
+    assert ss.run(lines, topology="v5p:4x4x4", dims=dims).totals.simulated_seconds == once
+    twice = [lines[0], "AllGather_X U[D_X, F] -> U[D, F]"]
+    again = ask_roofline(twice, on="v5p:4x4x4", dims=dims).roofline
+    assert again.lower_bound() == again.network_seconds == 2 * once
+
+
 def test_most_of_a_small_gather_is_latency() -> None:
     """As a run calls it."""
     text, asked = "AllGather_X A[I_X] -> A[I]", {"dims": "I=128"}
