@@ -7,6 +7,7 @@ import pytest
 from tests.command_line import process
 
 LINE = "A[I, J_X] · B[J_X, K] -> C[I, K]"
+MATMUL = "X[B, D] · W[D, F] -> Y[B, F]"
 GATHER = ("AllGather_X A[I_X] -> A[I]", "--on", "ring-of-8", "--dims", "I=360")
 
 HEAVY = ("simpy", "networkx", "numpy", "ruamel.yaml", "rich", "matplotlib")
@@ -34,6 +35,12 @@ finally:
         (("show", "v5e:4x4"), "ruamel.yaml rich"),
         (("show", "A[I_X]", "--on", "v5e:4x4"), "ruamel.yaml rich"),
         (("show", "A[I_X]", "--on", "v5e:4x4", "--json"), "ruamel.yaml"),
+        (("show", "chips", "--json"), "ruamel.yaml"),
+        (("show", "v5e"), "ruamel.yaml rich"),
+        (("roofline", "--help"), ""),
+        (("roofline", MATMUL, "--on", "v5e", "--solve", "B"), "ruamel.yaml rich"),
+        (("model", "llama-3-8b"), "ruamel.yaml rich"),
+        (("book", "roofline"), "ruamel.yaml rich"),
         (("plan", *GATHER), "ruamel.yaml rich"),
         (("run", *GATHER, "--json"), "simpy ruamel.yaml"),
         (("run", *GATHER), "simpy ruamel.yaml rich"),
