@@ -1,4 +1,4 @@
-"""The command line: `run`, `plan`, `compare`, `collective`, `show`, `verify`.
+"""The command line: a file for each group of commands.
 
 Results go to stdout, diagnostics to stderr. Exit 0 ok, 1 an expectation failed, 2 bad input. Every
 command imports what it needs when it runs, so `--help` is quick.

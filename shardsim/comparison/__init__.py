@@ -11,6 +11,7 @@ strategies.py    several scenarios side by side
 over.py          the same at several extents of one dimension
 collectives.py   one collective by itself, with bandwidths as benchmarks count them
 sizes.py         the same at many sizes
+prices.py        one priced by formula, without simulating it
 running.py       runs one: any collective, or a transfer over several ways
 traffic.py       what each link carried, and the busiest of them
 advice.py        where another order of chips would be better

@@ -16,6 +16,7 @@ program reads this: the two meet in `comparison` and in the tests, where they mu
     wire.py        bytes on the wire
     book.py        the book's first-order formulas, also as text
     words.py       the closed forms as text
+    routing.py     what tokens send that choose a few of many shards
     pipeline.py    a collective and a matmul done together, in ring steps
 """
 

@@ -12,6 +12,10 @@ chips.py         chips, their ladders, and figures with sources
 placement.py     one sharding: all notations, and who holds which block
 verification.py  what the check of a machine found
 gantt.py         the strip chart
+overlap.py       what is exposed, and what is done together
+roofline.py      rooflines: one, a table of them, curves
+model.py         models: parameters, serving, training
+book.py          the worked numbers of the book
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _solved(answer: Answer) -> Iterator[RenderableType]:
     for one in answer.solved:
         yield Sentence(f"{one.channel.label}: {_said(answer, one)}")
     if answer.missing:
-        missing = ", ".join(f"{dim}=4096" for dim in answer.missing)
+        missing = ",".join(f"{dim}=4096" for dim in answer.missing)
         yield Sentence(f"for the exact extent, with all bytes, give --dims {missing}")
 
 
