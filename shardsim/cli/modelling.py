@@ -10,12 +10,57 @@ from shardsim.cli.options import JsonOption, given
 from shardsim.cli.output import print_json, print_report
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from shardsim.errors import InputError
     from shardsim.model import Quantities
 
 __all__ = ["model"]
 
 OF_TRAINING = ("tokens", "kept", "optimizer", "gradients", "chip_hours", "seconds")
 OF_SERVING = ("prompt", "generated")
+PREFILL = "on", "mfu", "prompt or context"
+NEEDED_OF_SERVING: Mapping[str, tuple[str, ...]] = {
+    "mesh": ("on",),
+    "tensor": ("on", "mesh"),
+    "data": ("on", "mesh"),
+    "batch": ("on",),
+    "mfu": PREFILL,
+    "prompt": PREFILL,
+    "causal": PREFILL,
+    "generated": ("on", "batch", "context"),
+    "dtype weights": ("on",),
+    "dtype compute": ("on",),
+    "dtype activations": ("on", "mesh", "batch", "context"),
+}
+NEEDED_OF_TRAINING: Mapping[str, tuple[str, ...]] = {
+    "mesh": ("on", "batch", "context"),
+    "tensor": ("on", "mesh"),
+    "data": ("on", "mesh"),
+    "batch": ("on or kept",),
+    "mfu": ("on", "tokens"),
+    "seconds": ("on", "tokens"),
+    "chip_hours": ("on", "tokens"),
+    "kept": ("batch",),
+    "causal": ("context",),
+    "dtype compute": ("on", "tokens", "mfu or seconds or chip_hours"),
+    "dtype activations": ("batch", "mesh or kept"),
+}
+"""Without which other options an option changes nothing that is printed."""
+
+EXAMPLES = {
+    "on": "v5e:4x4",
+    "mesh": "X=4,Y=4",
+    "batch": "32",
+    "context": "8192",
+    "prompt": "8192",
+    "mfu": "0.4",
+    "tokens": "15e12",
+    "kept": "2",
+}
+EXCLUSIVE = (("mfu", "seconds"), ("mfu", "chip_hours"), ("seconds", "chip_hours"))
+"""Options of which the one says what follows from the other."""
+
 INPUTS = {
     "on": "topology",
     "optimizer": "optimizer_bytes_per_parameter",
@@ -78,6 +123,7 @@ def model(
 
     With --on and --batch --context: how it is served; with --train: how it is trained.
     """
+    from shardsim.documents import Faults
     from shardsim.model import quantities
 
     options = given(
@@ -98,41 +144,93 @@ def model(
         chip_hours=chip_hours,
         seconds=seconds,
     )
-    _check(options, train=train)
+    faults = Faults()
+    faults.errors += _refused(options, train=train, causal=causal)
     names = {**INPUTS, **({"batch": "batch_tokens"} if train else {})}
     inputs: dict[str, Any] = {names.get(key, key): value for key, value in options.items()}
-    found = quantities(which, causal=causal, **inputs)
+    found = faults.attempt(lambda: quantities(which, causal=causal, **inputs))
+    faults.raise_any()
+    assert found is not None
     if as_json:
-        print_json(_document(found))
+        print_json(_document(found, train=train))
         return
     from shardsim.report.model import model_report
 
     print_report(model_report(found, train=train))
 
 
-def _check(options: dict[str, str], *, train: bool) -> None:
-    """Refuses options that would do nothing.
+def _refused(options: Mapping[str, str], *, train: bool, causal: bool) -> Iterator[InputError]:
+    """Options that would do nothing, and those of which one would be left out."""
+    misplaced = tuple(_misplaced(options, train))
+    yield from misplaced
+    yield from _exclusive(options)
+    if not misplaced:
+        yield from _idle(options, train, causal)
 
-    Raises:
-        ScenarioError: there is one.
-    """
+
+def _option_name(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+def _misplaced(options: Mapping[str, str], train: bool) -> Iterator[InputError]:
+    """Options of training without --train, and of serving with it."""
     from shardsim.errors import ScenarioError
 
     for key in options:
-        option = f"--{key.replace('_', '-')}"
         if key in (OF_SERVING if train else OF_TRAINING):
             other = "serving, and --train is given" if train else "--train"
-            why = f"{option} is for {other}"
-            raise ScenarioError(why, "leave --train out" if train else "add --train")
-        if key in ("tensor", "data") and "mesh" not in options:
-            raise ScenarioError(f"{option} names axes, and --mesh is missing", "add --mesh X=4,Y=4")
-    if "mesh" in options and "on" not in options:
-        why = "--mesh lies over a machine, and --on is missing"
-        raise ScenarioError(why, "add --on v5e:4x4")
+            way_out = f"leave --train out, or {_option_name(key)}" if train else "add --train"
+            yield ScenarioError(f"{_option_name(key)} is for {other}", way_out)
 
 
-def _document(found: Quantities) -> dict[str, Any]:
-    from shardsim.model import NotKnownError, works
+def _exclusive(options: Mapping[str, str]) -> Iterator[InputError]:
+    """Pairs of which the one says what follows from the other."""
+    from shardsim.errors import ScenarioError
+
+    for pair in EXCLUSIVE:
+        if set(pair) <= set(options):
+            one, other = map(_option_name, pair)
+            what = "the MFU follows from the time" if one == "--mfu" else "both say what it took"
+            yield ScenarioError(
+                f"{one} and {other}: {what}", f"leave one of them out, such as {one}"
+            )
+
+
+def _idle(options: Mapping[str, str], train: bool, causal: bool) -> Iterator[InputError]:
+    """Options without those that they need to change what is printed."""
+    from shardsim.errors import ScenarioError
+
+    needed = NEEDED_OF_TRAINING if train else NEEDED_OF_SERVING
+    examples = {**EXAMPLES, "batch": "4e6"} if train else EXAMPLES
+    given = [*options, *(["causal"] if causal else []), *_types(options.get("dtype", ""))]
+    for key in given:
+        absent = [
+            one.split(" or ")
+            for one in needed.get(key, ())
+            if not {*one.split(" or ")} & {*options}
+        ]
+        if absent:
+            names = ", and ".join(" or ".join(map(_option_name, one)) for one in absent)
+            first = " ".join(f"{_option_name(one[0])} {examples[one[0]]}" for one in absent)
+            yield ScenarioError(f"{_named(key)} does nothing without {names}", f"add {first}")
+
+
+def _named(key: str) -> str:
+    """An option; of --dtype one of its parts."""
+    option, _, part = key.partition(" ")
+    return _option_name(option) + (f" {part}=" if part else "")
+
+
+def _types(dtype: str) -> Iterator[str]:
+    """The parts of --dtype that are named one by one."""
+    for pair in dtype.split(","):
+        name, equals, _ = pair.partition("=")
+        if equals:
+            yield f"dtype {name.strip()}"
+
+
+def _document(found: Quantities, *, train: bool) -> dict[str, Any]:
+    from shardsim.model import NotKnownError, missing, works
     from shardsim.units import number
 
     model, topology = found.model, found.asked.topology
@@ -152,6 +250,9 @@ def _document(found: Quantities) -> dict[str, Any]:
     if found.asked.mesh is not None:
         document["collectives"] = _collectives(found)
     document["quantities"] = {name: number(value) for name, value in found.known().items()}
+    absent = missing(found, train=train)
+    if absent:
+        document["missing"] = [{"what": list(one.what), "why": one.why} for one in absent]
     return document
 
 

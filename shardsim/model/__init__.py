@@ -8,6 +8,7 @@ T, F]`; parameters, FLOPs, the cache and bytes are counted from these.
     reading.py      from a file, by the name of a shipped model, or from a mapping
     works.py        its statements: how often each occurs, what its arrays are
     counting.py     parameters, FLOPs, elements of the cache
+    dtypes.py       types of weights, the cache, activations, matmuls
     asked.py        what is asked beside the sizes: a machine, a batch, element types
     training.py     FLOPs, time and memory of a training
     cut.py          what the axes of a mesh cut, and what is then held several times
@@ -16,10 +17,12 @@ T, F]`; parameters, FLOPs, the cache and bytes are counted from these.
     sharded.py      the collectives of a layer on a mesh
     rates.py        tokens and queries a second, servers that prefill
     quantities.py   all of it by name
+    missing.py      what was asked for and does not follow, and why
 """
 
 from shardsim.model.asked import Asked, read_asked
 from shardsim.model.counting import Passed
+from shardsim.model.missing import Missing, missing
 from shardsim.model.quantities import Quantities, quantities
 from shardsim.model.reading import Reference, model_names, read_model
 from shardsim.model.sizes import Group, Latent, Model, NotKnownError
@@ -29,6 +32,7 @@ __all__ = [
     "Asked",
     "Group",
     "Latent",
+    "Missing",
     "Model",
     "NotKnownError",
     "Part",
@@ -37,6 +41,7 @@ __all__ = [
     "Reference",
     "Role",
     "Work",
+    "missing",
     "model_names",
     "quantities",
     "read_asked",

@@ -10,41 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from shardsim.catalogue.fields import share_of
 from shardsim.documents import Faults, described, nearest
-from shardsim.documents.fields import dtype_of
 from shardsim.errors import InputError, QuantityError, ScenarioError, Source
+from shardsim.model.dtypes import Types, read_types
 from shardsim.model.form import positive
 from shardsim.model.sizes import NotKnownError
-from shardsim.model.works import Role
 from shardsim.notation.names import split_capitals
 from shardsim.units import Bytes, BytesPerSecond, FlopsPerSecond, parse_count, parse_quantity
-from shardsim.vocabulary import Dtype
 
 if TYPE_CHECKING:
     from shardsim.catalogue import Reference
     from shardsim.topology import Topology
 
-__all__ = ["Asked", "Types", "read_asked", "read_types"]
-
-DEFAULT = "default"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Types:
-    """Element types by what an array is, and the type that matmuls are computed in."""
-
-    weights: Dtype = Dtype.BF16
-    kv: Dtype = Dtype.BF16
-    activations: Dtype = Dtype.BF16
-    compute: Dtype = Dtype.BF16
-
-    @property
-    def sizes(self) -> Mapping[Role, Bytes]:
-        """Bytes of an element by what an array is."""
-        return {
-            Role.WEIGHT: self.weights.bytes,
-            Role.CACHE: self.kv.bytes,
-            Role.ACTIVATION: self.activations.bytes,
-        }
+__all__ = ["Asked", "read_asked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +99,7 @@ class Asked:
         """
         value = getattr(self, name)
         if value is None:
-            raise NotKnownError(f"{name} is missing, and this needs it", EXAMPLES[name])
+            raise NotKnownError(f"{name} is missing", EXAMPLES[name])
         return value
 
     @property
@@ -198,16 +175,17 @@ EXAMPLES: Mapping[str, str] = {
 }
 """What to give for an input that is missing."""
 
-NUMBERS = (
-    "batch",
-    "context",
-    "prompt",
-    "generated",
-    "tokens",
-    "batch_tokens",
-    "chip_hours",
-    "flops",
-)
+WHOLE = {
+    "batch": "32",
+    "context": "8192",
+    "prompt": "8192",
+    "generated": "512",
+    "tokens": "15e12",
+    "batch_tokens": "4e6",
+}
+"""Numbers that are whole, each with one that it may be."""
+
+NUMBERS = {**WHOLE, "chip_hours": "6.4e6", "flops": "6e24"}
 QUANTITIES = {
     "seconds": "seconds",
     "prefill_seconds": "seconds",
@@ -222,47 +200,6 @@ OPTIONS = {
     "gradient_bytes_per_parameter": "--gradients",
 }
 """Their options, where these have other names."""
-
-
-def read_types(value: str | Mapping[str, str] | None) -> Types:
-    """Element types from a word, or by what they are of: weights, kv, activations, compute.
-
-    Args:
-        value: `bf16`, `weights=int8,default=bf16`, or such a mapping.
-
-    Raises:
-        ScenarioError: no such type, or nothing of such a name.
-
-    >>> types = read_types("weights=int8,kv=int8")
-    >>> types.weights.value, types.compute.value
-    ('int8', 'bf16')
-    """
-    if value is None:
-        return Types()
-    if isinstance(value, str):
-        if "=" not in value:
-            word = dtype_of(value)
-            return Types(weights=word, kv=word, activations=word, compute=word)
-        value = dict(_pair(pair) for pair in value.split(","))
-    if not isinstance(value, Mapping):
-        raise ScenarioError(f"dtype must be a word or a mapping, not {described(value)}", "bf16")
-    known = (*Types.__dataclass_fields__, DEFAULT)
-    for key in value:
-        if key not in known:
-            why = f"dtype has no {key!r}; it has {', '.join(known)}"
-            raise ScenarioError(why, nearest(key, known) or "name one of them")
-    default = dtype_of(value.get(DEFAULT, Dtype.BF16.value))
-    return Types(
-        **{
-            name: dtype_of(value[name]) if name in value else default
-            for name in Types.__dataclass_fields__
-        }
-    )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, _, word = text.partition("=")
-    return name.strip(), word.strip()
 
 
 def read_asked(**given: Any) -> Asked:
@@ -303,10 +240,27 @@ def _placed(name: str, value: Any) -> Any:
 
 def _read(name: str, value: Any) -> Any:
     if name in NUMBERS:
-        return positive(value, name)
+        return _number(value, name)
     if name in QUANTITIES:
-        return parse_quantity(value, QUANTITIES[name])
+        return _quantity(value, name)
     return READ[name](value)
+
+
+def _quantity(value: object, name: str) -> Fraction:
+    """A time or a size; a training takes longer than what the units' own example says."""
+    try:
+        return parse_quantity(value, QUANTITIES[name])
+    except QuantityError as error:
+        hint = "write the seconds, such as 3e6" if name == "seconds" else error.hint
+        raise QuantityError(f"{name}: {error.message}", hint) from None
+
+
+def _number(value: object, name: str) -> Fraction:
+    """A number above 0, whole where it counts sequences or tokens; 15e12 is whole."""
+    number = positive(value, name, NUMBERS[name])
+    if name in WHOLE and number.denominator != 1:
+        raise QuantityError(f"{name} must be a whole number; it is {value}", f"write {WHOLE[name]}")
+    return number
 
 
 def _machine(reference: Reference) -> Topology:
@@ -321,7 +275,7 @@ def _mfu(value: object) -> Fraction:
     try:
         return share_of(value)
     except QuantityError as error:
-        raise QuantityError(f"mfu: {error.message}", error.hint) from None
+        raise QuantityError(f"mfu: {error.message}", "write 0.4, or 40 %") from None
 
 
 def _kept(value: object) -> int | tuple[str, ...]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shardsim.errors import ScenarioError
-from shardsim.model.sizes import Group, Model
+from shardsim.model.sizes import Group, Model, NotKnownError
 from shardsim.model.works import Part, Role, Work, role_of, works
 from shardsim.units import Bytes
 
@@ -28,6 +28,7 @@ __all__ = [
     "intensity_of_attention",
     "kept_elements",
     "kv_elements_per_token",
+    "lacking_weights",
     "matmul_parameters",
     "parameters",
     "parameters_by_part",
@@ -94,6 +95,18 @@ def _share(model: Model, work: Work) -> Fraction:
     return Fraction(model.size("experts_per_token"), model.size("experts"))
 
 
+def lacking_weights(model: Model) -> tuple[str, ...]:
+    """The sizes of weights that are not known; with all of them parameters are counted.
+
+    >>> lacking_weights(Model(name="m", d_model=8, heads=2, vocabulary=10))
+    ('layers', 'd_ff')
+    """
+    keys = ["layers", "d_model"]
+    keys += ["d_ff"] if model.experts is None or model.dense_layers else []
+    keys += ["expert_d_ff"] if model.experts is not None else []
+    return model.lacking(*keys, "heads", "vocabulary")
+
+
 def parameters_by_part(model: Model) -> Mapping[Part, tuple[Fraction, Fraction]]:
     """Parameters of each part of a model: all, and those that a token passes.
 
@@ -124,6 +137,10 @@ def parameters(model: Model) -> Fraction:
     """
     if model.parameters is not None:
         return model.parameters
+    lacking = lacking_weights(model)
+    if lacking:
+        why = f"{model.name} has no parameters, nor what they follow from: {', '.join(lacking)}"
+        raise NotKnownError(why, f"add parameters to the model, or {', '.join(lacking)}")
     return sum((total for total, _ in parameters_by_part(model).values()), Fraction(0))
 
 

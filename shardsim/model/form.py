@@ -16,8 +16,13 @@ from shardsim.units import exact
 __all__ = ["LatentForm", "ModelForm", "positive"]
 
 
-def positive(value: object, what: str) -> Fraction:
+def positive(value: object, what: str, example: str = "70e9") -> Fraction:
     """A number above 0: 70e9, "15e12".
+
+    Args:
+        value: The number.
+        what: Its name, for the error.
+        example: One that it may be, for the way out.
 
     Raises:
         QuantityError: it is none.
@@ -26,13 +31,15 @@ def positive(value: object, what: str) -> Fraction:
     Fraction(70000000000, 1)
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
-        raise QuantityError(f"{what} must be a number; it is {described(value)}", "write 70e9")
+        raise QuantityError(
+            f"{what} must be a number; it is {described(value)}", f"write {example}"
+        )
     try:
         number = exact(value)
     except QuantityError as error:
-        raise QuantityError(f"{what}: {error.message}", "write a number, such as 70e9") from None
+        raise QuantityError(f"{what}: {error.message}", f"write {example}") from None
     if number <= 0:
-        raise QuantityError(f"{what} must be more than 0; it is {value}", "write 70e9")
+        raise QuantityError(f"{what} must be more than 0; it is {value}", f"write {example}")
     return number
 
 

@@ -61,6 +61,14 @@ def kv_bytes_per_token(model: Model, asked: Asked) -> Bytes:
     """2 L K H x bytes of an element; of latent attention L (cache rank + rotary). As stated."""
     if model.kv_bytes_per_token is not None:
         return model.kv_bytes_per_token
+    sizes = ("layers",) if model.latent is not None else ("layers", "kv_heads", "head_size")
+    lacking = model.lacking(*sizes)
+    if lacking:
+        why = f"{model.name} has no kv_bytes_per_token, nor what it follows from: "
+        raise NotKnownError(
+            why + ", ".join(lacking),
+            f"add kv_bytes_per_token to the model, or {', '.join(lacking)}",
+        )
     return counting.kv_elements_per_token(model) * asked.types.kv.bytes
 
 

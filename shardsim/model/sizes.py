@@ -111,11 +111,19 @@ class Model:
             value = self._derived(key)
         if value is None:
             raise NotKnownError(
-                f"{self.name} has no {key}, and this needs it",
+                f"{self.name} has no {key}",
                 f"add {key} to the model"
                 + ("; its heads and d_model would do" if key == "head_size" else ""),
             )
         return value
+
+    def lacking(self, *keys: str) -> tuple[str, ...]:
+        """Those of some sizes that are not known, and do not follow from others.
+
+        >>> Model(name="m", heads=32, d_model=4096).lacking("layers", "head_size", "kv_heads")
+        ('layers',)
+        """
+        return tuple(k for k in keys if getattr(self, k) is None and self._derived(k) is None)
 
     def _derived(self, key: str) -> int | None:
         """A size that follows from others."""

@@ -7,9 +7,12 @@ The book: transformers, training, applied-training.
 
 from __future__ import annotations
 
+import math
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shardsim.errors import ScenarioError
 from shardsim.model import counting
 from shardsim.model.sizes import Model
 from shardsim.units import Bytes, Seconds
@@ -96,8 +99,28 @@ def available_flops(model: Model, asked: Asked) -> Fraction:
 
 
 def mfu(model: Model, asked: Asked) -> Fraction:
-    """Model FLOPs utilisation: 6 P x tokens / what the chips could do in that time. First order."""
-    return training_flops(model, asked) / available_flops(model, asked)
+    """Model FLOPs utilisation: 6 P x tokens / what the chips could do in that time. First order.
+
+    Raises:
+        ScenarioError: it would be over 100 %: the time is less than the peak allows.
+    """
+    share = training_flops(model, asked) / available_flops(model, asked)
+    if share > 1:
+        raise _too_short(share, asked)
+    return share
+
+
+def _too_short(share: Fraction, asked: Asked) -> ScenarioError:
+    """The fault of a time in which not even the peak does the FLOPs; says the least one."""
+    given = asked.seconds if asked.chip_hours is None else asked.chip_hours
+    assert given is not None
+    what = "seconds" if asked.chip_hours is None else "chip-hours"
+    least = Decimal(math.ceil(given * share)).normalize(Context(prec=3, rounding=ROUND_CEILING))
+    said = f"{float(given):g} {what} are less than the peak allows: the MFU would be"
+    return ScenarioError(
+        f"{said} {float(share):.0%}, and at most 100% is possible",
+        f"at the peak it takes {least:,f} {what}: give more, or fewer tokens, or check the machine",
+    )
 
 
 def weight_bytes(model: Model, asked: Asked) -> Bytes:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from shardsim.model import NotKnownError, Part, Passed, works
-from shardsim.model.counting import parameters_by_part
+from shardsim.model import NotKnownError, Part, Passed, Quantities, missing, works
+from shardsim.model.counting import lacking_weights, parameters_by_part
 from shardsim.model.cut import serving_cut
-from shardsim.model.serving import held_weight_bytes
-from shardsim.model.sharded import collective_seconds, plan_layer
+from shardsim.model.sharded import plan_layer
 from shardsim.report.parts import Advice, Sentence, new_table, title
 from shardsim.units import format_capacity, format_flops, format_rate, format_seconds
 from shardsim.vocabulary import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from shardsim.model import Model, Quantities, Work
+    from shardsim.model import Model, Work
 
 __all__ = ["model_report"]
 
@@ -44,28 +44,46 @@ def model_report(found: Quantities, *, train: bool = False) -> RenderableType:
     known = found.known()
     model = found.model
     parts: list[RenderableType] = [Text(model.name, style="bold"), *_head(model)]
-    try:
-        parts += [
-            title("Parameters"),
-            _parameters(model, known),
-            title("Statements"),
-            *_works(found),
-        ]
-    except NotKnownError as error:
-        parts.append(Sentence(f"sizes are not all known: {error.message}"))
-    parts += [title("Of one token"), *_rows(_token_rows(known))]
+    parts += _counted(found, known)
+    parts += _titled("Of one token", _rows(_token_rows(known)))
     if train:
-        parts += [title("Training"), *_rows(_training_rows(found, known))]
+        parts.append(title("Training"))
     elif found.asked.topology is not None:
-        parts += [title(f"Serving on {_machine(found)}"), *_serving(found, known)]
+        parts.append(title(f"Serving on {_machine(found)}"))
+    parts += [Advice(str(one)) for one in missing(found, train=train)]
+    if train:
+        parts += _rows(_training_rows(found, known))
+    elif found.asked.topology is not None:
+        parts += _serving(found, known)
     return Group(*parts)
+
+
+def _titled(text: str, parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """Parts under a title; without any no title."""
+    every = tuple(parts)
+    if every:
+        yield title(text)
+    yield from every
+
+
+def _counted(found: Quantities, known: Known) -> Iterator[RenderableType]:
+    """Parameters by part and statements; or what they lack."""
+    lacking = lacking_weights(found.model)
+    if lacking:
+        said = f"{found.model.name} has no {', '.join(lacking)}"
+        yield Sentence(f"parameters by part and FLOPs of statements are not shown: {said}")
+        return
+    yield title("Parameters")
+    yield _parameters(found.model, known)
+    yield title("Statements")
+    yield from _works(found)
 
 
 def _head(model: Model) -> Iterator[RenderableType]:
     known = [(sign, key) for sign, key in SIZES if getattr(model, key) is not None]
     sizes = " ".join(f"{sign}={getattr(model, key)}" for sign, key in known)
-    layers = "" if model.layers is None else f"{model.layers} layers; "
-    said = [f"{layers}{sizes}"] if layers or sizes else []
+    layers = "" if model.layers is None else f"{model.layers} layers"
+    said = [text for text in (layers, sizes) if text]
     if model.d_ff is not None:
         said.append(f"{'three' if model.gated else 'two'} matrices in the FFW")
     if model.latent is not None:
@@ -82,14 +100,15 @@ def _head(model: Model) -> Iterator[RenderableType]:
 
 
 def count_text(value: Fraction) -> str:
-    """A large number for people.
+    """A large number for people: its exponent is a multiple of three.
 
-    >>> count_text(Fraction(70552387584)), count_text(Fraction(1234))
-    ('70.55e9', '1,234')
+    >>> count_text(Fraction(70552387584)), count_text(Fraction(1234)), count_text(Fraction(10**40))
+    ('70.55e9', '1,234', '10.00e39')
     """
-    for power in (24, 21, 18, 15, 12, 9, 6):
-        if value >= 10**power:
-            return f"{float(value) / 10**power:.2f}e{power}"
+    if value >= 10**6:
+        power = (len(str(int(value))) - 1) // 3 * 3
+        power += 3 * (round(value / 10**power, 2) >= 1000)
+        return f"{float(value / 10**power):.2f}e{power}"
     return f"{round(value):,}" if value >= 100 else f"{float(value):.3g}"
 
 
@@ -177,31 +196,17 @@ def _machine(found: Quantities) -> str:
 
 
 def _serving(found: Quantities, known: Known) -> Iterator[RenderableType]:
-    yield from _unused_mesh(found)
     yield from _fits(found, known)
     yield from _rows(_memory_rows(found, known))
     if "step_seconds" in known:
         yield Sentence("a step, in which each sequence gets a token:")
         yield from _rows(_step_rows(found, known))
     yield from _rows(_rate_rows(found, known))
-    if "context" not in _given(found) or "batch" not in _given(found):
-        yield Sentence("for the time of a step give --batch 32 --context 8192")
-
-
-def _given(found: Quantities) -> set[str]:
-    return {name for name in ("batch", "context") if getattr(found.asked, name) is not None}
-
-
-def _unused_mesh(found: Quantities) -> Iterator[RenderableType]:
-    """Says which size is missing for a mesh, without which nothing follows from it."""
-    if found.asked.mesh is None:
-        return
-    try:
-        held_weight_bytes(found.model, found.asked)
-        if found.asked.batch is not None:
-            collective_seconds(found.model, found.asked)
-    except NotKnownError as error:
-        yield Advice(f"what the mesh cuts is not known: {error.message}")
+    options = [("batch", "--batch 32"), ("context", "--context 8192")]
+    absent = [option for name, option in options if getattr(found.asked, name) is None]
+    if found.asked.batch is None:
+        collectives = "" if found.asked.mesh is None else " and its collectives"
+        yield Sentence(f"for the time of a step{collectives} give {' '.join(absent)}")
 
 
 def _fits(found: Quantities, known: Known) -> Iterator[RenderableType]:
@@ -253,7 +258,7 @@ def _step_rows(found: Quantities, known: Known) -> Iterator[tuple[str, str, str]
     total = known["step_seconds"]
     weights, computing = known["weights_seconds"], known["compute_seconds"]
     binds = "compute" if computing > weights else "memory"
-    yield "caches", format_seconds(known["kv_seconds"]), _attention(known)
+    yield "caches", format_seconds(known["kv_seconds"]), _attention(found, known)
     yield "weights", format_seconds(weights), "read"
     yield "matmuls", format_seconds(computing), f"2BP FLOPs in {found.asked.types.compute.value}"
     note = f"caches + the larger of weights and matmuls: bound by {binds}"
@@ -270,10 +275,16 @@ def _step_rows(found: Quantities, known: Known) -> Iterator[tuple[str, str, str]
         yield "with them", format_seconds(known["sharded_step_seconds"]), note
 
 
-def _attention(known: Known) -> str:
-    """Whether attention is bound by memory, as the time of a step takes it."""
-    done, needed = known.get("attention_flops_per_byte"), known["ridge_flops_per_byte"]
-    if done is None:
+def _attention(found: Quantities, known: Known) -> str:
+    """Whether attention is bound by memory, as the time of a step takes it.
+
+    A step generates one token of each sequence, however many are prefilled.
+    """
+    step = Quantities(found.model, replace(found.asked, prompt=None))
+    needed = known["ridge_flops_per_byte"]
+    try:
+        done = step["attention_flops_per_byte"]
+    except NotKnownError:
         return "read: attention, taken as bound by memory"
     if done <= needed:
         return "read: attention, bound by memory"
@@ -359,7 +370,8 @@ def _time_rows(found: Quantities, known: Mapping[str, Fraction]) -> Iterator[tup
     if "mfu" in known:
         yield "MFU", f"{float(known['mfu']):.1%}", "6P x tokens / what the chips could do"
     if "batch_tokens_per_chip" in known:
-        yield "batch", f"{float(known['batch_tokens_per_chip']):,.1f}", "tokens a chip"
+        share = f"{float(known['batch_tokens_per_chip']):,.1f}".removesuffix(".0")
+        yield "tokens", share, "of a batch, a chip"
 
 
 def _days(seconds: Fraction) -> str:

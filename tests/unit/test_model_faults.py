@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shardsim.errors import InputError, ScenarioError
-from shardsim.model import quantities, read_model
+from shardsim.model import quantities, read_asked, read_model
 
 MACHINE: dict[str, Any] = {"topology": "v5e:4x4", "batch": 32, "context": 8192}
 
@@ -52,7 +52,12 @@ FAULTS: list[tuple[Any, dict[str, Any], str, str]] = [
         "latent has no key 'rotary'",
     ),
     (3, {}, "parameters", "a model is a name, a YAML file or a mapping, not 3"),
-    ({"parameters": 7e9}, {}, "kv_bytes_per_token", "the model has no kv_heads"),
+    (
+        {"parameters": 7e9},
+        {},
+        "kv_bytes_per_token",
+        "the model has no kv_bytes_per_token, nor what it follows from: layers, kv_heads",
+    ),
     ({"layers": 3}, {}, "crossover_tokens", "the model has no d_model"),
     ("llama-3-8b", {}, "kv_bytes", "kv_bytes: batch is missing"),
     ("llama-3-8b", {}, "critical_batch", "critical_batch: topology is missing"),
@@ -86,9 +91,21 @@ FAULTS: list[tuple[Any, dict[str, Any], str, str]] = [
     ),
     (
         "llama-3-8b",
-        {**MACHINE, "mesh": "X=16", "batch": 0.5},
-        "collective_seconds",
+        {"topology": "v5e:16", "mesh": "X=16", "context": 4096, "batch_tokens": 2048},
+        "training_collective_seconds",
         "the sequences of a batch must be a whole number",
+    ),
+    (
+        {"layers": 3},
+        {},
+        "parameters",
+        "nor what they follow from: d_model, d_ff, heads, vocabulary",
+    ),
+    (
+        "llama-3-70b",
+        {"tokens": 1e12, "topology": "v5p:4x4x4", "seconds": 3e6},
+        "mfu",
+        "3e+06 seconds are less than the peak allows: the MFU would be 480%",
     ),
     (
         "llama-3-8b",
@@ -217,3 +234,71 @@ def test_like(tmp_path: Any) -> None:
     (tmp_path / "a.yaml").write_text("like: b.yaml\n")
     with pytest.raises(ScenarioError, match="the model is like itself"):
         read_model(tmp_path / "b.yaml")
+
+
+WHOLE = ("batch", "context", "prompt", "generated", "tokens", "batch_tokens")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("value", [1.5, "8192.5", Fraction(1, 2)])
+def test_sequences_and_tokens_are_whole(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"{name} must be a whole number; it is "):
+        read_asked(**{name: value})
+    assert getattr(read_asked(**{name: "15e12"}), name) == 15 * 10**12
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "way_out"),
+    [
+        ("mfu", "2", "write 0.4, or 40 %"),
+        ("mfu", "x", "write 0.4, or 40 %"),
+        ("context", "0", "write 8192"),
+        ("batch", "0", "write 32"),
+        ("batch", "1.5", "write 32"),
+        ("generated", "0", "write 512"),
+        ("tokens", "0", "write 15e12"),
+        ("batch_tokens", "many", "write 4e6"),
+        ("chip_hours", "0", "write 6.4e6"),
+        ("seconds", "0", "write the seconds, such as 3e6"),
+        ("dtype", "", "write bf16, or by what it is of: weights=int8"),
+        ("dtype", " ", "write bf16, or by what it is of: weights=int8"),
+        ("dtype", "weights=", "write bf16, or by what it is of: weights=int8"),
+        ("dtype", "zzzzzz", "write bf16, or by what it is of: weights=int8"),
+    ],
+)
+def test_ways_out_can_be_followed(name: str, value: str, way_out: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_asked(**{name: value})
+    assert caught.value.hint.startswith(way_out)
+
+
+def test_an_mfu_of_100_percent_is_possible_and_no_more() -> None:
+    """The way out says a time that is enough."""
+    asked: dict[str, Any] = {"tokens": 1e12, "topology": "v5p:4x4x4"}
+    least = quantities("llama-3-70b", **asked)["training_seconds_at_peak"]
+    assert quantities("llama-3-70b", **asked, seconds=least)["mfu"] == 1
+    for given in ({"seconds": least * Fraction(999, 1000)}, {"chip_hours": least * 64 / 3601}):
+        with pytest.raises(ScenarioError, match="less than the peak allows") as caught:
+            quantities("llama-3-70b", **asked, **given).known()
+        said = caught.value.hint.removeprefix("at the peak it takes ").split()[0].replace(",", "")
+        enough = quantities("llama-3-70b", **asked, **dict.fromkeys(given, said))["mfu"]
+        assert Fraction(98, 100) < enough <= 1
+
+
+@pytest.mark.parametrize("changed", [{"d_model": 4088, "head_size": 128}, {"d_ff": 14338}, {}])
+@pytest.mark.parametrize(
+    ("topology", "mesh"), [("v5e:4x4", "X=4,Y=4"), ("v5e:3x3", "X=3,Y=3"), ("h100:8", "X=2,Y=4")]
+)
+@pytest.mark.parametrize("data", [None, "X", "XY"])
+@pytest.mark.parametrize("of_training", [True, False])
+def test_no_way_out_is_one_that_the_command_has_not(
+    changed: dict[str, int], topology: str, mesh: str, data: str | None, of_training: bool
+) -> None:
+    batch = {"batch_tokens": 5 * 7} if of_training else {"batch": 5}
+    asked = {"topology": topology, "mesh": mesh, "data": data, "context": 7, **batch}
+    name = "training_collective_seconds" if of_training else "collective_seconds"
+    try:
+        assert quantities({"like": "llama-3-8b", **changed}, **asked)[name] > 0
+    except (InputError, ValueError) as error:
+        assert "pad" not in str(error)  # noqa: PT017
+        assert "help: " in str(error)  # noqa: PT017
