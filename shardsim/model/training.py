@@ -116,7 +116,8 @@ def _too_short(share: Fraction, asked: Asked) -> ScenarioError:
     assert given is not None
     what = "seconds" if asked.chip_hours is None else "chip-hours"
     least = Decimal(math.ceil(given * share)).normalize(Context(prec=3, rounding=ROUND_CEILING))
-    said = f"{float(given):g} {what} are less than the peak allows: the MFU would be"
+    time = f"{float(given):,.1f}".removesuffix(".0")
+    said = f"{time} {what} are less than the peak allows: the MFU would be"
     return ScenarioError(
         f"{said} {float(share):.0%}, and at most 100% is possible",
         f"at the peak it takes {least:,f} {what}: give more, or fewer tokens, or check the machine",

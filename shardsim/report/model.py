@@ -45,7 +45,7 @@ def model_report(found: Quantities, *, train: bool = False) -> RenderableType:
     model = found.model
     parts: list[RenderableType] = [Text(model.name, style="bold"), *_head(model)]
     parts += _counted(found, known)
-    parts += _titled("Of one token", _rows(_token_rows(known)))
+    parts += _titled("Of one token", _rows(_token_rows(model, known)))
     if train:
         parts.append(title("Training"))
     elif found.asked.topology is not None:
@@ -157,7 +157,7 @@ def _weights(model: Model, work: Work) -> str:
     return count_text(Passed().elements(model, work.weight) * model.times(work.group))
 
 
-def _token_rows(known: Known) -> Iterator[tuple[str, str, str]]:
+def _token_rows(model: Model, known: Known) -> Iterator[tuple[str, str, str]]:
     rows = {
         "forward_flops_per_token": ("forward", "2P, first order"),
         "exact_forward_flops_per_token": ("", "with attention over the context"),
@@ -168,7 +168,9 @@ def _token_rows(known: Known) -> Iterator[tuple[str, str, str]]:
         if name in known:
             yield what, format_flops(known[name]), note
     if "kv_bytes_per_token" in known:
-        yield "cache", format_capacity(known["kv_bytes_per_token"]), "keys and values, all layers"
+        stated = "" if model.kv_bytes_per_token is None else ", as stated, whatever the dtype"
+        note = f"keys and values, all layers{stated}"
+        yield "cache", format_capacity(known["kv_bytes_per_token"]), note
     if "kv_bytes_per_sequence" in known:
         size = format_capacity(known["kv_bytes_per_sequence"])
         yield "", size, "of a sequence as long as the context"

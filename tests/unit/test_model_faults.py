@@ -105,7 +105,7 @@ FAULTS: list[tuple[Any, dict[str, Any], str, str]] = [
         "llama-3-70b",
         {"tokens": 1e12, "topology": "v5p:4x4x4", "seconds": 3e6},
         "mfu",
-        "3e+06 seconds are less than the peak allows: the MFU would be 480%",
+        "3,000,000 seconds are less than the peak allows: the MFU would be 480%",
     ),
     (
         "llama-3-8b",

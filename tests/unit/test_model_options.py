@@ -125,7 +125,7 @@ def test_each_option_changes_what_is_printed_or_is_explained(
         ),
         (
             "--train --tokens 1e12 --on v5p:4x4x4 --seconds 1e5",
-            ["100000 seconds are less than the peak allows", "at the peak it takes "],
+            ["100,000 seconds are less than the peak allows", "at the peak it takes "],
         ),
         ("--dtype activations=f32", ["--dtype activations= does nothing without --on, and --mesh"]),
         ("--batch 1.5", ["batch must be a whole number; it is 1.5\n", "--batch does nothing"]),

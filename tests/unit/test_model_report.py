@@ -144,8 +144,11 @@ def test_a_mesh_needs_sizes(tmp_path: Path) -> None:
     file = tmp_path / "partial.yaml"
     file.write_text("parameters: 70e9\nkv_bytes_per_token: 160 KiB\n")
     lines = rows(printed(str(file), *SERVING, "--mesh", "X=16"))
-    said = "! not shown: what fits, what the mesh cuts, collectives, the time of a step: partial has"
-    assert any(line.startswith(said) for line in lines)
+    said = (
+        "! not shown: what fits, what the mesh cuts, collectives, the time of a step: partial has "
+        "no kv_heads; add kv_heads to the model"
+    )
+    assert said in " ".join(lines)
     assert not any(line.startswith(("step", "tokens/s", "fit")) for line in lines)
     lines = rows(printed(str(file), *SERVING))
     assert "caches 3.27 ms read: attention, taken as bound by memory" in lines
@@ -190,7 +193,9 @@ def test_sizes_that_are_not_all_known(tmp_path: Path) -> None:
         "parameters by part and FLOPs of statements are not shown: partial has no layers, d_model,"
     )
     assert any(line.startswith(said) for line in lines)
-    assert "cache 164 kB = 160 KiB keys and values, all layers" in lines
+    assert (
+        "cache 164 kB = 160 KiB keys and values, all layers, as stated, whatever the dtype" in lines
+    )
     assert any(line.startswith("step 11.1 ms ") for line in lines)
     document = json.loads(printed(str(file), "--json"))
     assert document["statements"][1]["times"] is None
