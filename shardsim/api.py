@@ -139,10 +139,10 @@ def roofline(
     Args:
         what: Notation, one line or several; or nothing, with `flops` and `moved` (bytes).
         on: A chip (`v5e`), a slice (`v5e:4x4`), a topology file or the same as a mapping.
-        settings: With notation `dims`; optionally `dtype`, `through` (where operands come from),
-            `fused`, `solve` (a dimension), `small`, `mesh`, `layout`, `devices`, `policy`,
-            `objective`, `idle_axes`, `uneven`, `algorithm`, `schedule`, `chunks`, `latency_model`,
-            `efficiency`, `launch_overhead`.
+        settings: With notation `dims`; optionally `dtype`, `figures` (instead of the catalogue's),
+            `through` (where operands come from), `fused`, `solve` (a dimension), `small`, `mesh`,
+            `layout`, `devices`, `policy`, `objective`, `idle_axes`, `uneven`, `algorithm`,
+            `schedule`, `chunks`, `latency_model`, `efficiency`, `launch_overhead`.
 
     Returns:
         The answer: `roofline` with its times and bounds; `solved`, for each channel the extent at

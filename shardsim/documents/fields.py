@@ -1,15 +1,16 @@
 """Types of a record's fields: quantities, counts and words.
 
-A rate below 1 MB/s, a clock below 1 MHz and a latency above 1 s are refused: they are numbers whose
-unit was forgotten.
+A rate below 1 MB/s, a clock below 1 MHz, a peak below 1 MFLOP/s and a latency above 1 s are
+refused: they are numbers whose unit was forgotten.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, TypeVar
 
 from pydantic import PlainValidator, ValidationInfo
@@ -106,28 +107,27 @@ def words(
     return PlainValidator(read)
 
 
-def _rate(value: object) -> Fraction:
-    rate = parse_quantity(_written(value), "bytes/s")
-    if rate < SLOWEST_RATE:
-        why = f"{format_rate(rate)} is too slow to be meant"
-        raise QuantityError(why, _with_unit(value, "GB/s", "45 GB/s"))
-    return rate
+def _least(
+    unit: str, least: Fraction, written: Callable[[Fraction], str], meant: str, example: str
+) -> PlainValidator:
+    """Reads a quantity; one below `least` is a number whose unit was forgotten.
 
+    Args:
+        unit: Of the quantity.
+        least: In that unit.
+        written: The quantity for people.
+        meant: The unit of the way out: `GB/s`.
+        example: Another way out: `45 GB/s`.
+    """
 
-def _clock(value: object) -> Fraction:
-    clock = parse_quantity(_written(value), "Hz")
-    if clock < SLOWEST_CLOCK:
-        why = f"{float(clock):g} Hz is too slow to be meant"
-        raise QuantityError(why, _with_unit(value, "GHz", "1.75 GHz"))
-    return clock
+    def read(value: object) -> Fraction:
+        found = parse_quantity(_written(value), unit)
+        if found < least:
+            why = f"{written(found)} is too slow to be meant"
+            raise QuantityError(why, _with_unit(value, meant, example))
+        return found
 
-
-def _peak(value: object) -> Fraction:
-    peak = parse_quantity(_written(value), "FLOP/s")
-    if peak < SLOWEST_PEAK:
-        why = f"{format_rate(peak, 'FLOP')} is too slow to be meant"
-        raise QuantityError(why, _with_unit(value, "TFLOP/s", "200 TFLOP/s"))
-    return peak
+    return PlainValidator(read)
 
 
 def _latency(value: object) -> Fraction:
@@ -157,10 +157,15 @@ def _written(value: object) -> object:
 
 Count = Annotated[int, PlainValidator(_count)]
 Counts = Annotated[tuple[int, ...], PlainValidator(_counts)]
-Clock = Annotated[Fraction, PlainValidator(_clock)]
+Clock = Annotated[
+    Fraction, _least("Hz", SLOWEST_CLOCK, lambda hz: f"{float(hz):g} Hz", "GHz", "1.75 GHz")
+]
 Price = Annotated[Fraction, _quantity("USD/h")]
 Size = Annotated[Bytes, _quantity("bytes")]
-Rate = Annotated[BytesPerSecond, PlainValidator(_rate)]
-Peak = Annotated[FlopsPerSecond, PlainValidator(_peak)]
+Rate = Annotated[BytesPerSecond, _least("bytes/s", SLOWEST_RATE, format_rate, "GB/s", "45 GB/s")]
+Peak = Annotated[
+    FlopsPerSecond,
+    _least("FLOP/s", SLOWEST_PEAK, partial(format_rate, unit="FLOP"), "TFLOP/s", "200 TFLOP/s"),
+]
 Latency = Annotated[Seconds, PlainValidator(_latency)]
 DtypeWord = Annotated[Dtype, PlainValidator(dtype_of)]
