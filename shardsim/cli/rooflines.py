@@ -178,10 +178,9 @@ def _over(text: str | None) -> tuple[str | None, int | None]:
     name, equals, most = text.partition("=")
     source = Source(text, "--over")
     if re.fullmatch(r"\s*[^\W\d]\w*'*\s*", name) is None:
-        place = source.place(0, max(1, len(text)))
         why = f"--over names one dimension; {text.strip()!r} is none"
-        raise ScenarioError(why, "write --over B, or --over B=8192", place)
-    place = source.place(len(name) + 1, len(text)) if most else source.place(0, max(1, len(text)))
+        raise ScenarioError(why, "write --over B, or --over B=8192", source.whole)
+    place = source.place(len(name) + 1, len(text)) if most else source.whole
     return name.strip(), parse_count(most, f"extent {name}", place) if equals else None
 
 
@@ -209,7 +208,7 @@ def _axes(split: str | None, solve: str | None) -> tuple[str, str] | None:
         raise ScenarioError(
             "--split takes two axes, and --solve the batch",
             "write --split X,Y --solve B",
-            Source(split, "--split").place(0, max(1, len(split))),
+            Source(split, "--split").whole,
         )
     return axes[0], axes[1]
 
@@ -266,26 +265,10 @@ def _document(
         "rows": [answer.to_dict() for answer in answers],
     }
     if curves:
-        found["attained"] = [
-            {
-                "label": curve.label,
-                "dim": curve.dim,
-                "extents": list(curve.extents),
-                "flops_per_second": [float(rate) for rate in curve.rates],
-            }
-            for curve in curves
-        ]
+        found["attained"] = [curve.to_dict() for curve in curves]
     if axes is not None:
         found["split"] = [
-            {
-                "machine": answer.roofline.machine,
-                "axes": [cut.first, cut.second],
-                "dim": answer.solve,
-                "extent": cut.batch,
-                "size": float(cut.size),
-                "book_seconds": float(cut.seconds),
-                "critical_per_chip": float(cut.critical),
-            }
+            {"machine": answer.roofline.machine, **cut.to_dict()}
             for answer, cut in _splits(answers, axes)
         ]
     return found

@@ -272,7 +272,7 @@ def _solved_rows(answer: Answer) -> Iterator[list[str]]:
 
 def split_report(split: Split, answer: Answer) -> RenderableType:
     """How to cut the chips between two axes."""
-    first, second, dim = split.first, split.second, answer.solve
+    first, second, dim = split.first, split.second, split.dim
     chips = answer.roofline.clock.topology.size
     return Group(
         title(f"Cut of {answer.roofline.machine} between {first} and {second}"),

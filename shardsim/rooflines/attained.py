@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,15 @@ class Attained:
     extents: tuple[int, ...]
     rates: tuple[FlopsPerSecond, ...]
     peak: FlopsPerSecond
+
+    def to_dict(self) -> dict[str, Any]:
+        """An entry of `attained` in the JSON of `roofline --json`."""
+        return {
+            "label": self.label,
+            "dim": self.dim,
+            "extents": list(self.extents),
+            "flops_per_second": [float(rate) for rate in self.rates],
+        }
 
 
 def attained_over(

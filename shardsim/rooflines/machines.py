@@ -79,4 +79,4 @@ def _pairs(figures: Figures) -> list[tuple[str, Any]]:
 
 def place_in(value: object, option: str) -> Place | None:
     """Where a value stands: the whole of an option's text; nowhere for a value from Python."""
-    return Source(value, option).place(0, max(1, len(value))) if isinstance(value, str) else None
+    return Source(value, option).whole if isinstance(value, str) else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardsim.cost.book import book_seconds
 from shardsim.errors import ScenarioError
@@ -37,19 +37,31 @@ class Split:
     Attributes:
         first: The axis along which the weights are gathered.
         second: The axis along which the activations are.
-        batch: The extent of the dimension for which this is so.
+        dim: The batch: the dimension that activations and FLOPs grow with.
+        batch: Its extent, for which this is so.
         size: How long `first` is best then, as a real number: where both take equally long.
         seconds: Of the collectives along each axis then; the book's formulas.
-        critical: So much of the dimension that both activations and FLOPs grow with (the batch)
-            that the chips compute as long as that, per chip.
+        critical: So much of the batch that the chips compute as long as that, per chip.
     """
 
     first: str
     second: str
+    dim: str
     batch: int
     size: Fraction
     seconds: Seconds
     critical: Fraction
+
+    def to_dict(self) -> dict[str, Any]:
+        """What an entry of `split` in the JSON of `roofline --json` says beside its machine."""
+        return {
+            "axes": [self.first, self.second],
+            "dim": self.dim,
+            "extent": self.batch,
+            "size": float(self.size),
+            "book_seconds": float(self.seconds),
+            "critical_per_chip": float(self.critical),
+        }
 
 
 def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
@@ -70,7 +82,7 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
     Raises:
         ScenarioError: nothing is sent along one of them.
     """
-    sizes = roofline.clock.topology.size
+    chips = roofline.clock.topology.size
     load = roofline.load
     mesh = load.collectives[0].step.call.group.mesh if load.collectives else None
     names = () if mesh is None else tuple(mesh.sizes)
@@ -94,10 +106,11 @@ def split_chips(roofline: Roofline, dim: str, first: str, second: str) -> Split:
     return Split(
         first=first,
         second=second,
+        dim=dim,
         batch=roofline.extents[dim],
         size=mesh.axis(first).size * _root(times[1] / times[0]),
         seconds=_root(product),
-        critical=roofline.extents[dim] * product / computing**2 / sizes,
+        critical=roofline.extents[dim] * product / computing**2 / chips,
     )
 
 
