@@ -95,6 +95,15 @@ class Source:
         shown = " " * (self.column - 1) + lines[row] if row == 0 else lines[row]
         return Place(self.origin, self.line + row, column, shown, width)
 
+    @property
+    def whole(self) -> Place:
+        """The place of a whole text, up to the end of its first line.
+
+        >>> Source("v5e:4y4", "--on").whole.width
+        7
+        """
+        return self.place(0, max(1, len(self.text.partition("\n")[0])))
+
 
 def _help(hint: str) -> str:
     """The way out, wrapped to the width of a terminal page."""

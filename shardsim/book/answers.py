@@ -145,7 +145,7 @@ def _read(word: str) -> tuple[Chapter, list[Place | None]]:
     raise ScenarioError(
         f"no chapter {word!r} has worked numbers; those are {', '.join(known)}",
         nearest(word, known) or "name one of them, or none for all",
-        Source(word, "chapter").place(0, max(1, len(word))),
+        Source(word, "chapter").whole,
     )
 
 

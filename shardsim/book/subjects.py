@@ -148,7 +148,8 @@ def _collective(
     `size` is that of a benchmark; `whole` is V, in bytes or as an array: `bf16[2048, 8192]`.
     """
     from shardsim.comparison import run_asked
-    from shardsim.comparison.prices import is_per_chip, knees, price_asked
+    from shardsim.comparison.collectives import PER_CHIP
+    from shardsim.comparison.prices import knees, price_asked
     from shardsim.comparison.traffic import leaving
     from shardsim.scenario import make_collective
 
@@ -156,7 +157,9 @@ def _collective(
     single = make_collective(kind, size=size or "1 B", **asked)
     if whole is not None:
         v = _whole_bytes(whole)
-        single = replace(single, size=v / price_asked(single).chips if is_per_chip(single) else v)
+        single = replace(
+            single, size=v / price_asked(single).chips if single.kind in PER_CHIP else v
+        )
     priced = price_asked(single)
     run: list[CollectiveRun] = []
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from shardsim.timeline import Timeline
     from shardsim.topology import Topology
 
-__all__ = ["SIZE_MEANS", "CollectiveRun", "Orders", "bus_share"]
+__all__ = ["PER_CHIP", "SIZE_MEANS", "CollectiveRun", "Orders", "bus_share"]
 
 PER_CHIP = (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
 """Those whose S is what one chip sends."""

@@ -100,7 +100,7 @@ def read_over(text: str) -> Asked:
     name, equals, rest = text.partition("=")
     if not equals or not name.strip() or not rest.strip(", "):
         found = f"expected NAME=NUMBER,NUMBER,.. for --over, found {text!r}"
-        raise ScenarioError(found, WAY_OUT, source.place(0, max(1, len(text))))
+        raise ScenarioError(found, WAY_OUT, source.whole)
     start = len(name) + 1
     extents: dict[int, None] = {}
     for part in re.finditer(r"[^,]+", rest):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shardsim.cost import CollectivePrice
     from shardsim.scenario import Single
 
-__all__ = ["Knees", "Priced", "is_per_chip", "knees", "price_asked"]
+__all__ = ["Knees", "Priced", "knees", "price_asked"]
 
 LARGE = Fraction(10**18)
 
@@ -37,11 +37,6 @@ class Priced:
     def benchmark_size(self) -> Bytes:
         """S in bytes: the size that a benchmark names."""
         return self.size / self.chips if self.price.call.kind in PER_CHIP else self.size
-
-
-def is_per_chip(asked: Single) -> bool:
-    """Whether the size that a benchmark names is what one chip sends."""
-    return asked.kind in PER_CHIP
 
 
 def price_asked(asked: Single) -> Priced:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from shardsim.call import make_call
 from shardsim.comparison.collectives import PER_CHIP, CollectiveRun
@@ -58,16 +58,25 @@ def calls_of(asked: Single) -> tuple[tuple[Call, ...], CostModel]:
     )
 
 
+class How(TypedDict, total=False):
+    """How a collective is done; `Single` says what each is."""
+
+    wanted: Wanted | None
+    latency_model: LatencyModel
+    shift: int
+    root: int
+
+
+class HowSent(TypedDict, total=False):
+    """How bytes are sent from chip to chip; `Single` says what each is."""
+
+    ways: int
+    chunks: int | None
+    latency_model: LatencyModel
+
+
 def run_collective(
-    kind: CallKind,
-    size: Bytes,
-    mesh: Mesh,
-    axes: tuple[str, ...] = (),
-    *,
-    wanted: Wanted | None = None,
-    latency_model: LatencyModel = LatencyModel.ADDITIVE,
-    shift: int = 1,
-    root: int = 0,
+    kind: CallKind, size: Bytes, mesh: Mesh, axes: tuple[str, ...] = (), **how: Unpack[How]
 ) -> CollectiveRun:
     """Prices and simulates one collective.
 
@@ -76,33 +85,21 @@ def run_collective(
         size: V in bytes.
         mesh: Where.
         axes: Over which axes; all by default.
-        wanted: Algorithm, schedule and chunks.
-        latency_model: What a hop costs.
-        shift: Permute: by how many places up.
-        root: Gather: the number of the chip that gets everything.
+        how: `wanted` (algorithm, schedule and chunks), `latency_model` (what a hop costs), `shift`
+            (permute: by how many places up), `root` (gather: the number of the chip that gets
+            everything).
 
     Raises:
         PlanError: the collective cannot be done so.
     """
-    return _run(
-        *_collective(
-            kind,
-            size,
-            mesh,
-            axes,
-            wanted=wanted,
-            latency_model=latency_model,
-            shift=shift,
-            root=root,
-        )
-    )
+    return _run(*_collective(kind, size, mesh, axes, **how))
 
 
 def _collective(
     kind: CallKind,
     size: Bytes,
     mesh: Mesh,
-    axes: tuple[str, ...] = (),
+    axes: tuple[str, ...],
     *,
     wanted: Wanted | None = None,
     latency_model: LatencyModel = LatencyModel.ADDITIVE,
@@ -129,26 +126,25 @@ def _collective(
 
 
 def send_calls(
-    topology: Topology,
-    start: Coordinate,
-    end: Coordinate,
-    size: Bytes,
-    *,
-    ways: int = 1,
-    chunks: int | None = None,
-    latency_model: LatencyModel = LatencyModel.ADDITIVE,
+    topology: Topology, start: Coordinate, end: Coordinate, size: Bytes, **how: Unpack[HowSent]
 ) -> CollectiveRun:
     """Sends bytes from one chip to another, over several ways that share no link.
 
     Way number i goes along the dimensions from the i-th on, round. Each carries an equal part, cut
     in chunks that are stored and forwarded.
 
+    Args:
+        topology: Where.
+        start: The chip that sends.
+        end: The chip that receives.
+        size: Bytes, over all ways together.
+        how: `ways` (over how many at once), `chunks` (of each part), `latency_model`.
+
     Raises:
+        PlanError: there is nothing to send.
         TopologyError: there are not so many ways, or a chip is not there.
     """
-    return _run(
-        *_sends(topology, start, end, size, ways=ways, chunks=chunks, latency_model=latency_model)
-    )
+    return _run(*_sends(topology, start, end, size, **how))
 
 
 def _sends(
@@ -157,9 +153,9 @@ def _sends(
     end: Coordinate,
     size: Bytes,
     *,
-    ways: int,
-    chunks: int | None,
-    latency_model: LatencyModel,
+    ways: int = 1,
+    chunks: int | None = None,
+    latency_model: LatencyModel = LatencyModel.ADDITIVE,
 ) -> tuple[tuple[Call, ...], CostModel]:
     """The calls of a transfer, one for each way; see `send_calls`."""
     chips = set(topology.coordinates())

@@ -62,7 +62,7 @@ def translate_expression(
         raise NotationError(
             "the expression needs one arrow, and behind it the sharding of the result",
             _EXAMPLE,
-            source.place(0, max(1, len(source.text))),
+            source.whole,
         )
     count = len(parts) - 1
     if count >= len(_NAMES):
@@ -82,7 +82,7 @@ def translate_expression(
                 raise NotationError(
                     f"dimension {dim} is {extents[dim]} long, and here {extent}",
                     "give a dimension the same extent everywhere",
-                    piece.place(0, max(1, len(piece.text))),
+                    piece.whole,
                 )
         arrays.append(array)
     return Translation(_statement(arrays, source), extents)
@@ -90,7 +90,7 @@ def translate_expression(
 
 def _statement(arrays: Sequence[Array], source: Source) -> str:
     *operands, result = arrays
-    place = source.place(0, max(1, len(source.text)))
+    place = source.whole
     try:
         if len(operands) == 1:
             return str(Reshard(operand=operands[0], result=result))
@@ -142,7 +142,7 @@ def _terms(einsum: str | None, count: int) -> list[str | None]:
             return [None, None]
         return [*(_LETTERS[k : k + 2] for k in range(count)), _LETTERS[0] + _LETTERS[count]]
     source = Source(einsum, origin="einsum")
-    place = source.place(0, max(1, len(einsum)))
+    place = source.whole
     match = _EINSUM.fullmatch(re.sub(r"\s", "", einsum))
     if match is None:
         raise NotationError(f"{shown(einsum)} is no einsum", "write for example ij,jk->ik", place)

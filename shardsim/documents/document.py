@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from shardsim.documents.spelling import part, pinned
 from shardsim.errors import InputError, InputErrors, Place, Source
 
-__all__ = ["Document", "Faults", "Mark", "Steps", "plain", "whole"]
+__all__ = ["Document", "Faults", "Mark", "Steps", "plain"]
 
 Steps = tuple[str | int, ...]
 _T = TypeVar("_T")
@@ -60,7 +60,7 @@ class Document:
             return None
         data = self.at(*steps).data
         is_elsewhere = isinstance(data, str) and data != mark.value.text
-        return pinned(data, whole(mark.value)) if is_elsewhere else mark.value
+        return pinned(data, mark.value.whole) if is_elsewhere else mark.value
 
     def place(self, *steps: str | int) -> Place | None:
         """The place of a value; of its key when the value starts on a later line."""
@@ -68,13 +68,13 @@ class Document:
         if mark is None:
             return None
         if mark.key is not None and mark.key.line != mark.value.line:
-            return whole(mark.key)
-        return whole(mark.value)
+            return mark.key.whole
+        return mark.value.whole
 
     def key_place(self, *steps: str | int) -> Place | None:
         """The place of a key, or of the value where there is no key."""
         mark = self._mark(steps)
-        return None if mark is None else whole(mark.key or mark.value)
+        return None if mark is None else (mark.key or mark.value).whole
 
     def line_sources(self, *steps: str | int) -> list[Source]:
         """The lines of a text, each where it stands."""
@@ -151,8 +151,3 @@ def plain(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return value
-
-
-def whole(source: Source) -> Place:
-    """The place of a whole text, up to the end of its first line."""
-    return source.place(0, max(1, len(source.text.partition("\n")[0])))

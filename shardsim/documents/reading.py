@@ -13,7 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from shardsim.documents.checking import described
-from shardsim.documents.document import Document, Faults, Mark, Steps, whole
+from shardsim.documents.document import Document, Faults, Mark, Steps
 from shardsim.documents.spelling import Lines, Spelling, Written
 from shardsim.errors import InputError, Place, ScenarioError, Source
 
@@ -181,7 +181,7 @@ class _Builder:
             raise ScenarioError(why, hint, self._line(0))
         if not isinstance(data, dict):
             why = f"{self.origin} must hold a mapping of keys and values, not {described(data)}"
-            raise ScenarioError(why, "write 'key: value' lines", whole(self.marks[()].value))
+            raise ScenarioError(why, "write 'key: value' lines", self.marks[()].value.whole)
         return Document(data, self.marks)
 
     def _value(self, event: Any, path: Steps, key: Source | None) -> object:
@@ -241,7 +241,7 @@ class _Builder:
                 first = self.marks[*path, name].key
                 where = f", first in line {first.line}" if first else ""
                 why = f"key {name!r} is given twice{where}"
-                self.faults.errors.append(ScenarioError(why, "remove one", whole(key)))
+                self.faults.errors.append(ScenarioError(why, "remove one", key.whole))
             values[name] = self._value(next(self.events), (*path, name), key)
         return values, event
 

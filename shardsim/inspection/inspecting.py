@@ -165,5 +165,5 @@ def inspect_sharding(
         try:
             local_shape(array, sizes, known)  # says which extent is missing, or does not divide
         except ShardingError as error:
-            raise error.at(source.place(0, max(1, len(source.text)))) from None
+            raise error.at(source.whole) from None
     return one

@@ -235,7 +235,7 @@ def _placed(name: str, value: Any) -> Any:
         if not isinstance(value, str):
             raise
         option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
-        raise error.at(Source(value, option).place(0, max(1, len(value)))) from None
+        raise error.at(Source(value, option).whole) from None
 
 
 def _read(name: str, value: Any) -> Any:

@@ -6,7 +6,6 @@ are: then several chips hold the same keys and values.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,12 +45,12 @@ class Cut:
     @property
     def tensor_ways(self) -> int:
         """How many ways a layer is cut."""
-        return _ways(self.mesh, self.tensor)
+        return self.mesh.ways(self.tensor)
 
     @property
     def data_ways(self) -> int:
         """How many ways the sequences are cut; each part needs the weights, one copy of them."""
-        return _ways(self.mesh, self.data)
+        return self.mesh.ways(self.data)
 
     @property
     def cache_copies(self) -> int:
@@ -132,16 +131,12 @@ def _size_faults(
 ) -> Iterator[InputError]:
     for key in keys:
         size = model.size(key)
-        if size % _ways(cut.mesh, axes):
+        if size % cut.mesh.ways(axes):
             yield MeshError(
                 f"{key} {size} of {model.name} cannot be cut over {_named(cut.mesh, axes)}, "
                 f"the axes of {under}",
                 f"take axes whose sizes divide {size}",
             )
-
-
-def _ways(mesh: Mesh, axes: Iterable[str]) -> int:
-    return math.prod(mesh.sizes[axis] for axis in axes)
 
 
 def _named(mesh: Mesh, axes: Iterable[str]) -> str:
@@ -192,7 +187,7 @@ def _heads(
             why = f"axis {axis} of {size} chips does not divide {left} kv_heads, nor they it"
             raise MeshError(why, "take an axis of another size for tensor")
     ways = heads // left
-    each = _ways(mesh, tensor) // ways
+    each = mesh.ways(tensor) // ways
     if model.extent("G") % each:
         raise ScenarioError(
             f"{model.size('heads')} heads of {model.name} cannot be cut over "

@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from shardsim.call import ALGORITHMS, ONLY_ALL_REDUCE, Call, make_call
+from shardsim.comparison.collectives import PER_CHIP
 from shardsim.cost import CostModel, Wanted
 from shardsim.units import Bytes
 from shardsim.vocabulary import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Case", "drawn", "every_group", "shrunk"]
 
-PER_CHIP = (CollectiveKind.ALL_TO_ALL, TransferKind.PERMUTE)
 MOST_BITS = 30
 MOST_TRIES = 200
 
