@@ -13,7 +13,7 @@ from shardsim.rooflines.bounds import Roofline
 from shardsim.rooflines.clock import Clock
 from shardsim.rooflines.load import explicit_load
 from shardsim.rooflines.machines import place_in
-from shardsim.units import exact, parse_quantity
+from shardsim.units import parse_quantity
 
 if TYPE_CHECKING:
     from shardsim.topology import Topology
@@ -38,7 +38,8 @@ def ask_explicit(
             "there is nothing to do",
             'write a statement, such as "X[B, D] · W[D, F] -> Y[B, F]", or --flops and --bytes',
         )
-    if not any(_amount(value, unit, "") for value, unit in ((flops, "FLOP"), (moved, "bytes"))):
+    done, bytes_moved = _amount(flops, "FLOP", "--flops"), _amount(moved, "bytes", "--bytes")
+    if not done and not bytes_moved:
         raise ScenarioError("no FLOPs and no bytes: there is nothing to do", "give one of them")
     needless = [name for name, value in settings.items() if value is not None]
     if needless:
@@ -47,9 +48,7 @@ def ask_explicit(
     if isinstance(dtype, Mapping):
         raise ScenarioError("FLOPs without a statement have one element type", "write bf16")
     kind = dtype_of("bf16" if dtype is None else dtype, place_in(dtype, "--dtype"))
-    load = explicit_load(
-        _amount(flops, "FLOP", "--flops"), _amount(moved, "bytes", "--bytes"), kind
-    )
+    load = explicit_load(done, bytes_moved, kind)
     text = "so many FLOPs and bytes"
     clock = Clock(machine, through=channel)
     roofline = Roofline(text=text, load=load, clock=clock, extents={}, dtype=kind.value)
@@ -59,6 +58,4 @@ def ask_explicit(
 def _amount(value: Amount | None, unit: str, option: str) -> Fraction:
     if value is None:
         return Fraction(0)
-    if not isinstance(value, str):
-        return exact(value)
     return parse_quantity(value, unit, place_in(value, option), zero=True)

@@ -94,14 +94,6 @@ class Load:
         """All bytes between memory and units."""
         return sum((product.value for product in self.moved), Fraction(0))
 
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """The dimensions that anything grows with."""
-        flops = (product for each in self.operations for product in each.flops)
-        named = [dim for product in (*flops, *self.moved) for dim in product.dims]
-        named += [dim for sent in self.collectives for dim in sent.dims]
-        return tuple(dict.fromkeys(named))
-
 
 def explicit_load(flops: Fraction | int, moved: Bytes | int, dtype: Dtype) -> Load:
     """So many FLOPs and bytes, without a statement."""

@@ -333,6 +333,8 @@ FAULTS = [
     ),
     ((MATMUL, "--on", "v5e", "--solve", "B", "--split", "X,X"), "--split takes two axes"),
     (("--on", "v5e", "--flops", "1e12", "--bytes", "1 GFLOP"), "'GFLOP' is not a unit of bytes"),
+    (("--on", "v5e", "--flops", "abc", "--bytes", "1"), "--flops:1:1"),
+    (("--on", "v5e", "--flops", "1e12", "--bytes", "-3 GB"), "--bytes:1:1"),
     (("--on", "v5e", "--flops", "1e12", "--solve", "B"), "--solve: not without a statement"),
     (("--on", "v99", "--flops", "1e12"), "v99"),
     ((MATMUL, "--on", "v5e", "--dims", "B=1,D=1,F=1", "--dtype", "fp8"), "no peak FLOP/s for fp8"),
@@ -348,6 +350,14 @@ def test_faults_say_what_to_do(arguments: tuple[str, ...], said: str) -> None:
     assert said in result.err
     assert "help: " in result.err
     assert result.out == ""
+
+
+@pytest.mark.parametrize("amount", [-5, Fraction(-1, 2), float("nan"), True, [1]])
+@pytest.mark.parametrize("name", ["flops", "moved"])
+def test_amounts_from_python_are_numbers_from_0_on(name: str, amount: object) -> None:
+    given: dict[str, object] = {"flops": 1, "moved": 1, name: amount}
+    with pytest.raises(InputError, match=r"must be 0 or more|is not a (number|quantity)"):
+        ss.roofline(on="v5e", **given)
 
 
 def test_the_command_prints_both_critical_batches() -> None:
