@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from shardsim.documents import nearest
+from shardsim.documents import described, nearest
 from shardsim.errors import InputError, ScenarioError
 from shardsim.notation import Statement, parse
 from shardsim.program import arrays_of
@@ -109,6 +109,7 @@ def ask_roofline(
             known = (*OWN_SETTINGS, *SETTINGS)
             why = f"unknown setting {name}; known: {', '.join(known)}"
             raise ScenarioError(why, MEANT.get(name) or nearest(name, known) or "leave it out")
+    _check_kinds(what, fused, solve, small)
     channel = _channel(through)
     if what is None or (isinstance(what, list | tuple) and not what):
         needless = {
@@ -260,6 +261,23 @@ def _solved(
         small=asked.small,
         at_solution=found,
     )
+
+
+def _check_kinds(what: object, fused: object, solve: object, small: object) -> None:
+    """Refuses values from Python of another kind than what is meant."""
+    several = isinstance(small, list | tuple | None) and all(
+        isinstance(s, str) for s in small or ()
+    )
+    found = [
+        ("the notation", what, isinstance(what, str | Statement | list | tuple | None), "lines"),
+        ("fused", fused, isinstance(fused, bool), "True or False"),
+        ("solve", solve, isinstance(solve, str | None), "the name of a dimension"),
+        ("small", small, isinstance(small, str) or several, "names of dimensions"),
+    ]
+    for name, value, good, meant in found:
+        if not good:
+            why = f"{name} must be {meant}; it is {described(value)}"
+            raise ScenarioError(why, f"give {meant}, or leave it out")
 
 
 def _channel(word: str) -> ChannelKind:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shardsim.catalogue import one_chip
+from shardsim.documents import described
 from shardsim.errors import Place, ScenarioError, Source
 from shardsim.notation.names import dtype_named
 
@@ -59,9 +60,13 @@ def machine_of(on: Reference, figures: Figures | None = None) -> Topology:
 
 def _pairs(figures: Figures) -> list[tuple[str, Any]]:
     if isinstance(figures, Mapping):
-        return list(figures.items())
+        return [(str(name), value) for name, value in figures.items()]
+    texts = [figures] if isinstance(figures, str) else figures
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        why = f"figures must be a mapping, or texts NAME=VALUE; they are {described(figures)}"
+        raise ScenarioError(why, "write {hbm_bandwidth: 810 GB/s}")
     found: dict[str, str] = {}
-    for text in [figures] if isinstance(figures, str) else figures:
+    for text in texts:
         for part in text.split(","):
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if not (name and equals and value):

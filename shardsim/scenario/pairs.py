@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from shardsim.documents import Document, Faults
+from shardsim.documents import Document, Faults, described
 from shardsim.errors import Place, ScenarioError, Source
 from shardsim.notation import parse_assignments
 from shardsim.units import parse_count
@@ -49,6 +49,11 @@ def extents_of(dims: Mapping[str, object] | str | None) -> dict[str, int]:
     """
     if isinstance(dims, str):
         return parse_assignments(Source(dims, "--dims"), "dimension")
+    if not isinstance(dims, Mapping | None):
+        why = (
+            f"dims must be a mapping or a text such as {EXAMPLES['dims']}; it is {described(dims)}"
+        )
+        raise ScenarioError(why, "write {I: 8192, J: 8192}")
     return {name: parse_count(value, f"dimension {name}") for name, value in (dims or {}).items()}
 
 
